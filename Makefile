@@ -1,0 +1,51 @@
+# Everything sets itself up: nothing but python3 (3.11 or later) with pip and venv, and make, is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint docs bench audit vectors clean
+
+help:  ## Show what there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
+	$(BIN)/python -m localdp.demo
+
+test: lint  ## Run the linters, the type checker and every test
+	$(BIN)/python -m pytest -q --durations=5
+
+lint: $(VENV)/test  ## Check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/docs  ## Build the documentation into docs/_build
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
+
+bench: $(VENV)/base  ## Measure the pipeline on eight million people
+	$(BIN)/python benchmarks/pipeline.py
+
+audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
+	$(BIN)/python audits/run.py
+
+vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: look at the diff)
+	$(BIN)/python vectors/generate.py
+
+clean:  ## Remove the environment and everything built
+	rm -rf $(VENV) docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "localdp needs Python 3.11 or later; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@

@@ -1,0 +1,56 @@
+"""Saved aggregates: a small binary file, no pickle, that notices any change to itself.
+
+    "LDPAGG1\\n" | uint32 length | header, canonical JSON {"n": .., "plan": {..}} | int64 counts | sha256 of all before
+
+Integers are little-endian. A file is written beside its place and moved there, so a crash leaves the old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp import canonical
+from localdp.errors import ArchiveError
+
+_MAGIC = b"LDPAGG1\n"
+_LENGTH = struct.Struct("<I")
+_DIGEST_BYTES = 32
+
+
+def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[np.int64]) -> None:
+    """Write the header and the counts, whole or not at all."""
+    encoded = canonical.dumps(header).encode()
+    content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
+    target = Path(path)
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            file.write(content + hashlib.sha256(content).digest())
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """The header and the counts of a saved aggregate; `ArchiveError` if a single bit is not as it was written."""
+    data = Path(path).read_bytes()
+    if not data.startswith(_MAGIC):
+        raise ArchiveError(f"{path} is not a saved aggregate")
+    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ArchiveError(f"{path} was cut short or altered since it was saved: its checksum does not match")
+    start = len(_MAGIC) + _LENGTH.size
+    (length,) = _LENGTH.unpack(content[len(_MAGIC) : start])
+    header: dict[str, Any] = json.loads(content[start : start + length])
+    return header, np.frombuffer(content[start + length :], "<i8").astype(np.int64)

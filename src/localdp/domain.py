@@ -1,0 +1,141 @@
+"""The items that people may hold, in a fixed order.
+
+>>> Domain(["tea", "coffee", "water"]).indices(["water", "tea"]).tolist()
+[2, 0]
+>>> Domain(3).indices([2, 0]).tolist()
+[2, 0]
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localdp import canonical
+from localdp.errors import DomainError, UnknownItemError
+
+Item = str | int | float | bool
+
+
+class Domain:
+    """A fixed list of distinct items: strings, whole numbers, finite floats or booleans.
+
+    Given a number d, the items are the indices 0..d-1 themselves. Two domains are equal when they hold the same
+    items in the same order.
+    """
+
+    def __init__(self, items: int | Iterable[Item]) -> None:
+        if isinstance(items, str | bytes):
+            raise DomainError(f"a domain is a list of items or a number of items, not the text {items!r}")
+        size = _as_size(items)
+        self.items: Sequence[Item] = range(size) if size is not None else _checked_items(items)
+        if len(self.items) < 2:
+            raise DomainError(
+                "a domain needs at least two items: with "
+                + ("one, everybody's answer is known" if len(self.items) else "none, nobody can answer")
+            )
+
+    @property
+    def size(self) -> int:
+        """d, the number of items."""
+        return len(self.items)
+
+    def indices(self, values: ArrayLike) -> NDArray[np.int64]:
+        """The index of each value; `UnknownItemError` names the values that are not items."""
+        if isinstance(values, str | bytes):
+            raise UnknownItemError(f"values must be a list with one item for each user, not the text {values!r}")
+        if isinstance(self.items, range):
+            return self._checked_indices(values)
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
+        try:
+            return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
+        except (KeyError, TypeError):
+            raise self._unknown([value for value in listed if not self._holds(value)]) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The domain as a JSON value."""
+        return {"size": self.size} if isinstance(self.items, range) else {"items": list(self.items)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and canonical.dumps(self.to_json()) == canonical.dumps(other.to_json())
+
+    def __hash__(self) -> int:
+        return hash(self.items)
+
+    def __repr__(self) -> str:
+        if isinstance(self.items, range):
+            return f"Domain({self.size})"
+        return f"Domain({list(self.items) if self.size <= 6 else [*self.items[:5], '...']}, {self.size} items)"
+
+    @cached_property
+    def _index(self) -> dict[Item, int]:
+        return {item: index for index, item in enumerate(self.items)}
+
+    def _holds(self, value: object) -> bool:
+        try:
+            return value in self._index
+        except TypeError:
+            return False
+
+    def _checked_indices(self, values: ArrayLike) -> NDArray[np.int64]:
+        array = np.asarray(values)
+        if array.size == 0:
+            return np.zeros(0, np.int64)
+        if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+            raise UnknownItemError(
+                f"this domain is the indices 0..{self.size - 1}, so values must be a flat list of whole numbers, "
+                f"not {array.dtype} of shape {array.shape}"
+            )
+        outside = (array < 0) | (array >= self.size)
+        if outside.any():
+            raise self._unknown(array[outside].tolist())
+        return array.astype(np.int64)
+
+    def _unknown(self, values: list[Any]) -> UnknownItemError:
+        distinct = list(dict.fromkeys(map(repr, values)))
+        shown = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
+        what = f"0..{self.size - 1}" if isinstance(self.items, range) else f"the {self.size} items of the domain"
+        return UnknownItemError(
+            f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {shown}; "
+            "every user must hold an item of the domain, so drop them or add an item for the rest"
+        )
+
+
+def _as_size(items: object) -> int | None:
+    if isinstance(items, bool) or np.ndim(items) != 0:  # type: ignore[arg-type]
+        return None
+    try:
+        return operator.index(items)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _checked_items(items: object) -> tuple[Item, ...]:
+    if isinstance(items, np.ndarray):
+        items = items.tolist()
+    if not isinstance(items, Iterable):
+        raise DomainError(f"a domain is a list of items or a number of items, not {items!r}")
+    listed = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+    seen: dict[Item, Item] = {}
+    for item in listed:
+        _check_item(item)
+        if item in seen:
+            same = "" if repr(seen[item]) == repr(item) else f" (equal to {seen[item]!r})"
+            raise DomainError(f"the item {item!r}{same} is in the domain twice; every item must be there once")
+        seen[item] = item
+    return listed
+
+
+def _check_item(item: object) -> None:
+    if not isinstance(item, str | int | float) or (isinstance(item, float) and not math.isfinite(item)):
+        raise DomainError(f"{item!r} cannot be an item: items are strings, whole numbers, finite floats or booleans")
+    try:
+        canonical.dumps(item)
+    except ValueError as error:
+        raise DomainError(f"{item!r} cannot be an item: {error}") from None

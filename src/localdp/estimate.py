@@ -1,0 +1,163 @@
+"""Unbiased frequencies with their noise: what Aggregate gives, and what any other LDP software gives too.
+
+    fhat_i = f_i + s_i,     E(s_i) = 0,     Var(s_i) = variance + f_i * excess_variance
+
+`variance` is n q*(1-q*)/(p*-q*)^2, the constant of the paper; `excess_variance` is what an item's own holders add.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localdp.domain import Domain, Item
+from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechanismError, InvalidInputError
+from localdp.mechanisms import purity_sentence
+from localdp.mechanisms.base import debias
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated frequencies of d items among n users, unbiased, with the variance of their noise.
+
+    Made by `Aggregate.estimate`, or by hand from another library's estimates:
+
+    >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
+    >>> est.std_error
+    4.0
+    """
+
+    frequencies: NDArray[np.float64]
+    n: int = field(kw_only=True)
+    variance: float = field(kw_only=True)
+    domain: Domain = field(kw_only=True, default=None)  # type: ignore[assignment]
+    excess_variance: float = field(kw_only=True, default=0.0)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        frequencies = _checked_vector(self.frequencies)
+        set_field(self, "frequencies", frequencies)
+        set_field(self, "n", checked_users(self.n))
+        set_field(self, "variance", _checked_variance(self.variance))
+        domain = frequencies.size if self.domain is None else self.domain
+        domain = domain if isinstance(domain, Domain) else Domain(domain)
+        if domain.size != frequencies.size:
+            raise DomainError(f"{frequencies.size} estimates were given for a domain of {domain.size} items")
+        set_field(self, "domain", domain)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike,
+        *,
+        n: int,
+        p_star: float | Fraction,
+        q_star: float | Fraction,
+        domain: Domain | list[Item] | None = None,
+    ) -> Estimate:
+        """Debias the support counts of another library's pure mechanism, given its p* and q*.
+
+        >>> Estimate.from_counts([30, 10], n=40, p_star=0.75, q_star=0.25).frequencies.tolist()
+        [40.0, 0.0]
+        """
+        p, q = _checked_probability(p_star), _checked_probability(q_star)
+        if not q < p:
+            raise InvalidInputError(f"p* must be larger than q*, but {float(p):g} and {float(q):g} were given")
+        users = checked_users(n)
+        vector = _checked_vector(counts)
+        if (vector < 0).any() or (vector > users).any() or (vector != np.floor(vector)).any():
+            raise FrequencyError(f"support counts are whole numbers between 0 and n = {users}")
+        return cls(
+            debias(vector.astype(np.int64), users, p, q),
+            n=users,
+            variance=float(users * q * (1 - q) / (p - q) ** 2),
+            domain=domain,  # type: ignore[arg-type]
+            excess_variance=float((1 - p - q) / (p - q)),
+        )
+
+    @property
+    def std_error(self) -> float:
+        """The standard deviation of the noise of an item that nobody holds."""
+        return math.sqrt(self.variance)
+
+    def std_error_at(self, frequencies: ArrayLike) -> NDArray[np.float64]:
+        """The standard deviation of the noise of items with these true frequencies."""
+        held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
+        return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
+
+    def significance_threshold(self, beta: float = 0.05) -> float:
+        """What none of d items that nobody holds would pass, with probability about 1 - beta.
+
+        Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
+        """
+        if not 0 < beta < 1:
+            raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta}")
+        return -NormalDist().inv_cdf(beta / self.domain.size) * self.std_error
+
+    def zeroed(self, beta: float = 0.05) -> Estimate:
+        """The paper's "-Zero" baseline: estimates below the significance threshold are set to 0."""
+        kept = np.where(self.frequencies < self.significance_threshold(beta), 0.0, self.frequencies)
+        return Estimate(
+            kept, n=self.n, variance=self.variance, domain=self.domain, excess_variance=self.excess_variance
+        )
+
+    def __repr__(self) -> str:
+        return f"<Estimate of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
+
+
+def checked_users(n: Any) -> int:
+    """The number of users as a positive integer, or an error that says what is wrong."""
+    try:
+        users = operator.index(n)
+    except TypeError:
+        raise InvalidInputError(f"n is the number of users, a whole number, not {n!r}") from None
+    if users < 0:
+        raise InvalidInputError(f"n is the number of users and cannot be {users}")
+    if users == 0:
+        raise EmptyError("there are no users (n = 0), so there is nothing to estimate")
+    return users
+
+
+def _checked_vector(values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        vector = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        raise FrequencyError("frequencies must be a flat list of numbers, one for each item") from None
+    if vector.ndim != 1:
+        raise FrequencyError(f"frequencies must be a flat list, one for each item, not of shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise FrequencyError(f"the frequency of item {bad[0]} is {vector[bad[0]]}, which is not a finite number")
+    vector.setflags(write=False)
+    return vector
+
+
+def _checked_variance(variance: Any) -> float:
+    if variance is None:
+        raise ImpureMechanismError(purity_sentence("an estimate without a known variance"))
+    try:
+        value = float(variance)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"variance is one number, the same for all items, not {variance!r}") from None
+    if not value >= 0:
+        raise InvalidInputError(f"a variance is at least 0, not {value}")
+    return value
+
+
+def _checked_probability(probability: Any) -> Fraction:
+    if probability is None or np.ndim(probability) != 0:
+        raise ImpureMechanismError(purity_sentence("a mechanism without one p* and one q* for all items"))
+    try:
+        value = Fraction(probability)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"p* and q* are probabilities, not {probability!r}") from None
+    if not 0 <= value <= 1:
+        raise InvalidInputError(f"p* and q* are probabilities, not {float(value)}")
+    return value

@@ -1,0 +1,207 @@
+r"""The field GF(2^r) as r-bit integers, and the linear hash family built on it.
+
+**The family.** Let P be an irreducible polynomial of degree r over GF(2); an r-bit integer is a polynomial
+(bit i the coefficient of X^i) and products are taken modulo P. Write <u, x> for the parity of `u & x`. For a
+nonzero a, the m-bit hash of an item x < 2^r has the bits
+
+    h_a(x)_i = < a X^i , x >,    i = 0 .. m-1,   m <= r.
+
+**It collides evenly.** h_a is linear over GF(2), so h_a(x) = h_a(y) exactly when h_a(w) = 0 for w = x XOR y,
+which is not 0. The map a -> (<a, w>, <aX, w>, .., <aX^(m-1), w>) is linear too, and onto: a relation
+sum_i u_i <aX^i, w> = <a u, w> = 0 for all a (with u = sum_i u_i X^i of degree below m <= r) forces u = 0, since for
+u != 0 the products a u run through the whole field and <., w> is not constant. So every one of the 2^m
+values is taken by exactly N/2^m of the N = 2^r values of a; the value 0 is also taken by a = 0, which is
+never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exactly N/g give each other difference,
+*whatever the pair*: the family is exactly pure, with no appeal to an ideal hash.
+
+**Decoding.** The indicator of a symbol is a sum of characters, [h = z] = (1/g) sum_{u<g} (-1)^<u, h XOR z>, and
+<u, h_a(x)> = <u a, x> with u a the product in the field. Summed over reports (a, z),
+
+    c(x) = (1/g) sum_{u<g} sum_(a,z) (-1)^<u,z> (-1)^<ua, x> = (n + G^(x)) / g,
+
+where G[b] collects the transform over z of the histogram H[a, z] at b = u a for u = 1..g-1, and ^ is the
+Walsh-Hadamard transform of size N. Nothing is ever n times d.
+
+**The other way round.** <aX^i, x> = <X^i, A'x> where A' is the transpose of multiplication by a, so h_a(x) is the
+low m bits of A'x, and the items that support (a, z) are A'^-1 (z + 2^m w) for w < N/g: the hash of all r bits
+under a^-1. When g is large they are few, and counting them one by one is cheaper than transforming.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.kernels import walsh_hadamard
+
+Elements = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+
+_ONE = np.uint64(1)
+_HISTOGRAM_CELLS = 1 << 25  # of int32, with as many int64 while counting: 384 MiB
+
+
+@cache
+def irreducible(degree: int) -> int:
+    """The numerically smallest irreducible polynomial of this degree, as an integer (Rabin's test).
+
+    >>> [irreducible(r) for r in (1, 2, 3, 4, 8)]
+    [2, 7, 11, 19, 283]
+    """
+    return next(poly for poly in range(1 << degree, 2 << degree) if _is_irreducible(poly, degree))
+
+
+def _is_irreducible(poly: int, degree: int) -> bool:
+    """X^(2^r) = X modulo the polynomial, and X^(2^(r/p)) - X shares no factor with it for primes p dividing r."""
+    if degree == 1:
+        return True
+    maximal = {degree // p for p in range(2, degree + 1) if degree % p == 0 and all(p % f for f in range(2, p))}
+    power = 2
+    for step in range(1, degree + 1):
+        power = _multiply_modulo(power, power, poly, degree)
+        if step in maximal and _common_divisor(poly, power ^ 2) != 1:
+            return False
+    return power == 2
+
+
+def _multiply_modulo(left: int, right: int, poly: int, degree: int) -> int:
+    product = 0
+    while right:
+        if right & 1:
+            product ^= left
+        right >>= 1
+        left <<= 1
+        if left >> degree & 1:
+            left ^= poly
+    return product
+
+
+def _common_divisor(left: int, right: int) -> int:
+    while right:
+        while left.bit_length() >= right.bit_length():
+            left ^= right << (left.bit_length() - right.bit_length())
+        left, right = right, left
+    return left
+
+
+def times_x(elements: Elements, degree: int) -> Elements:
+    """Each element times X in the field."""
+    carry = elements >> np.uint64(degree - 1)
+    return (elements << _ONE) ^ carry * np.uint64(irreducible(degree))
+
+
+def parity(words: Elements) -> Elements:
+    """The parity of the bits of each word."""
+    return np.bitwise_count(words).astype(np.uint64) & _ONE
+
+
+def linear_hash(multipliers: Elements, items: Elements, degree: int, bits: int) -> Elements:
+    """The hash of each item under each multiplier; arguments broadcast."""
+    hashed = np.zeros(np.broadcast(multipliers, items).shape, np.uint64)
+    for place in range(bits):
+        hashed |= parity(multipliers & items) << np.uint64(place)
+        multipliers = times_x(multipliers, degree)
+    return hashed
+
+
+def inverses(elements: Elements, degree: int) -> Elements:
+    """The inverse of each nonzero element: its power 2^r - 2, by squaring."""
+    result = np.ones_like(elements)
+    power = elements
+    for _ in range(degree - 1):
+        power = multiply(power, power, degree)
+        result = multiply(result, power, degree)
+    return result
+
+
+def multiply(left: Elements, right: Elements, degree: int) -> Elements:
+    """The product of each pair in the field."""
+    product = np.zeros_like(left)
+    for place in range(degree):
+        product ^= left * (right >> np.uint64(place) & _ONE)
+        left = times_x(left, degree)
+    return product
+
+
+def count_support(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+    """How many reports (multiplier, symbol) support each item below `size`, the cheapest way that fits in memory."""
+    reports, field = multipliers.size, 1 << degree
+    items_of_each, cells = field >> bits, field << bits
+    if reports * size * bits <= cells + field * degree:
+        return count_directly(multipliers, symbols, size, degree, bits)
+    if cells > _HISTOGRAM_CELLS and reports * items_of_each < cells * bits:
+        return count_listed(multipliers, symbols, size, degree, bits)
+    return count_transformed(multipliers, symbols, size, degree, bits)
+
+
+def count_directly(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+    """The definition: hash every item under every report. For few reports."""
+    items = np.arange(size, dtype=np.uint64)
+    counts = np.zeros(size, np.int64)
+    step = max(1, (1 << 22) // size)
+    for start in range(0, multipliers.size, step):
+        block = slice(start, start + step)
+        hashed = linear_hash(multipliers[block, None], items, degree, bits)
+        counts += (hashed == symbols[block, None]).sum(axis=0)
+    return counts
+
+
+def count_listed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+    """List the N/g items of every report. For many symbols."""
+    field = 1 << degree
+    counts = np.zeros(field, np.int64)
+    step = 1 << 20
+    for start in range(0, multipliers.size, step):
+        inverse = inverses(multipliers[start : start + step], degree)
+        item = linear_hash(inverse, symbols[start : start + step], degree, degree)
+        units = _ONE << np.arange(bits, degree, dtype=np.uint64)
+        free = linear_hash(inverse, units[:, None], degree, degree)
+        counts += np.bincount(item.view(np.int64), minlength=field)
+        for number in range(1, field >> bits):
+            item ^= free[_lowest_set_bit(number)]  # Gray code: one basis vector a step
+            counts += np.bincount(item.view(np.int64), minlength=field)
+    return counts[:size]
+
+
+def count_transformed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+    """Histogram, transform over the symbols, scatter to products, transform over the items. The usual way."""
+    field, alphabet = 1 << degree, 1 << bits
+    collected = np.zeros(field, np.int64)
+    block = max(1, min(field, _HISTOGRAM_CELLS >> bits))
+    order = np.argsort(multipliers) if block < field else slice(None)
+    multipliers, symbols = multipliers[order], symbols[order]
+    for first in range(0, field, block):
+        if block < field:
+            lo, hi = np.searchsorted(multipliers, np.array([first, first + block], np.uint64))
+            reports = slice(lo, hi)
+        else:
+            reports = slice(None)
+        histogram = _histogram(multipliers[reports] - np.uint64(first), symbols[reports], block, alphabet)
+        walsh_hadamard(histogram)
+        powers = [np.arange(first, first + block, dtype=np.uint64)]
+        for _ in range(1, bits):
+            powers.append(times_x(powers[-1], degree))
+        product = np.zeros(block, np.uint64)
+        for number in range(1, alphabet):
+            product ^= powers[_lowest_set_bit(number)]
+            gray = number ^ number >> 1
+            # a -> u a is one-to-one, so no index repeats and += is safe.
+            collected[product] += histogram[gray]
+    walsh_hadamard(collected)
+    return (collected[:size] + multipliers.size) >> bits
+
+
+def _histogram(multipliers: Elements, symbols: Elements, rows: int, alphabet: int) -> NDArray[np.int32]:
+    """How many reports hold each (symbol, multiplier), symbols first, so that each is a contiguous row."""
+    counts = np.zeros(alphabet * rows, np.int32)
+    step = max(1 << 20, counts.size)
+    for start in range(0, multipliers.size, step):
+        cell = symbols[start : start + step] * np.uint64(rows) + multipliers[start : start + step]
+        counts += np.bincount(cell.view(np.int64), minlength=counts.size).astype(np.int32)
+    return counts.reshape(alphabet, rows)
+
+
+def _lowest_set_bit(number: int) -> int:
+    return (number & -number).bit_length() - 1

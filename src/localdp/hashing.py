@@ -1,0 +1,53 @@
+"""The hash of local hashing: a family of functions item -> 0..symbols-1, one for each 32-bit seed.
+
+    h_seed(item) = floor( mix(seed XOR mix(item + 1)) * symbols / 2^32 )
+
+`mix` is the three-round 32-bit mixer with the constants of C. Wellons' `triple32` (hash-prospector, public
+domain), whose measured avalanche bias is that of a random permutation. It is a bijection, so for every item
+the value before scaling is exactly uniform over the seeds; that it treats *pairs* of items like an ideal hash
+is what `olh` and `blh` assume, and is measured in the tests. The function is part of the wire format and
+pinned by `vectors/v1/hash.json`: it never changes under this name.
+
+>>> items = mixed_items(np.arange(2, dtype=np.uint32))
+>>> local_hash(np.array([0, 1], np.uint32), items, symbols=4).tolist()
+[1, 2]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED_BITS = 32
+NAME = "triple32"
+
+
+def mix(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The mixer, in place."""
+    shifted = np.empty_like(values)
+    for shift, factor in ((17, 0xED5AD4BB), (11, 0xAC4C1B51), (15, 0x31848BAB)):
+        np.right_shift(values, np.uint32(shift), out=shifted)
+        np.bitwise_xor(values, shifted, out=values)
+        np.multiply(values, np.uint32(factor), out=values)
+    np.right_shift(values, np.uint32(14), out=shifted)
+    return np.bitwise_xor(values, shifted, out=values)
+
+
+def mixed_items(items: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The inner mix of each item: what all seeds share."""
+    return mix(items + np.uint32(1))
+
+
+def local_hash(seeds: NDArray[np.uint32], mixed: NDArray[np.uint32], symbols: int) -> NDArray[np.uint64]:
+    """The symbol of an item (by its inner mix) under a seed; arguments broadcast."""
+    hashed = mix(np.bitwise_xor(seeds, mixed))
+    return hashed.astype(np.uint64) * np.uint64(symbols) >> np.uint64(32)
+
+
+def preimage(symbol: NDArray[np.uint64], symbols: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The mixed values that scale to each symbol: the first, and how many follow it."""
+    first, after = (
+        (edge * np.uint64(2**32) + np.uint64(symbols - 1)) // np.uint64(symbols)
+        for edge in (symbol, symbol + np.uint64(1))
+    )
+    return first.astype(np.uint32), (after - first - np.uint64(1)).astype(np.uint32)

@@ -1,0 +1,89 @@
+"""The mechanisms: how a device perturbs its item, and how a collector reads the report.
+
+| name | class | report | where it shines |
+|---|---|---|---|
+| `grr` | `RandomizedResponse` | the index of an item | few items |
+| `sue` | `SymmetricUnary` | a bit for each item | comparison with basic RAPPOR |
+| `oue` | `OptimizedUnary` | a bit for each item | the paper's; independent noise for each item |
+| `ss` | `SubsetSelection` | a bit for each item | the least variance on small and middling domains |
+| `olh` | `OptimizedLocalHashing` | 32 bits and a symbol | comparison; counting costs n times d |
+| `blh` | `BinaryLocalHashing` | 33 bits | comparison |
+| `llh` | `LinearLocalHashing` | log2(d) bits and a symbol | large domains: short reports, fast counting |
+| `hr` | `HadamardResponse` | log2(d+1) bits | small epsilon, where it is pure |
+
+>>> create("auto", size=41_270, epsilon=1.0).mechanism.name
+'llh'
+"""
+
+from __future__ import annotations
+
+from localdp.errors import ImpureMechanismError, UnknownMechanismError
+from localdp.mechanisms.base import Channel, Mechanism
+from localdp.mechanisms.choice import Choice, choose
+from localdp.mechanisms.hadamard import HadamardResponse
+from localdp.mechanisms.linear_hashing import LinearLocalHashing
+from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
+from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.subset import SubsetSelection
+from localdp.mechanisms.unary import OptimizedUnary, SymmetricUnary
+
+__all__ = [
+    "MECHANISMS",
+    "BinaryLocalHashing",
+    "Channel",
+    "Choice",
+    "HadamardResponse",
+    "LinearLocalHashing",
+    "Mechanism",
+    "OptimizedLocalHashing",
+    "OptimizedUnary",
+    "RandomizedResponse",
+    "SubsetSelection",
+    "SymmetricUnary",
+    "create",
+]
+
+# In order of the cost of counting, which settles ties in `auto`.
+MECHANISMS: dict[str, type[Mechanism]] = {
+    kind.name: kind
+    for kind in (
+        RandomizedResponse,
+        HadamardResponse,
+        LinearLocalHashing,
+        OptimizedUnary,
+        SymmetricUnary,
+        SubsetSelection,
+        BinaryLocalHashing,
+        OptimizedLocalHashing,
+    )
+}
+
+_IMPURE = {
+    "rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
+    "bloom-rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
+    "cms": "the count-mean sketch",
+    "hcms": "the Hadamard count-mean sketch",
+}
+
+
+def create(name: str, size: int, epsilon: float) -> Choice:
+    """The mechanism of that name, or with "auto" the best one for the domain and the budget."""
+    if name == "auto":
+        return choose(tuple(MECHANISMS.values()), size, epsilon)
+    if name in _IMPURE:
+        raise ImpureMechanismError(purity_sentence(_IMPURE[name]))
+    if name not in MECHANISMS:
+        known = ", ".join([*sorted(MECHANISMS), "auto"])
+        raise UnknownMechanismError(f"there is no mechanism {name!r}; the mechanisms are {known}")
+    mechanism = MECHANISMS[name](size, epsilon)
+    return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
+
+
+def purity_sentence(what: str) -> str:
+    """Why something without p* and q* is refused."""
+    return (
+        f"{what} is not a pure mechanism: there is no one probability p* that a report supports the item its user "
+        "holds, and no one q* that it supports another, the same for all items. Without them the noise depends on "
+        "everybody's items, so its estimates can be neither debiased nor calibrated here; use a pure mechanism such "
+        "as 'llh', 'oue' or 'grr'"
+    )

@@ -1,0 +1,241 @@
+"""What every mechanism is, and what is derived from it once.
+
+A pure mechanism (Wang et al., USENIX Security 2017) is known to the rest of the library by two numbers,
+
+    p* = Pr[ i in Support(report of a user who holds i) ],     q* = Pr[ i in Support(report of one who does not) ],
+
+the same for all items. From the counts c_i = #{users whose report supports i} follow
+
+    fhat_i = (c_i - n q*) / (p* - q*)                          unbiased,
+    Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*),
+
+the first term of which is the paper's constant variance. An author writes `randomize`, `supports`, `channel`, the
+exact `p`, `q` and `ratio`, and the layout of the report; the rest is here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp import bitstrings, entropy, exact
+from localdp.bitstrings import Rows
+from localdp.entropy import Entropy
+from localdp.errors import ChannelTooLargeError, DomainError, EpsilonError, WireCode, WireError
+
+Counts = NDArray[np.int64]
+Indices = NDArray[np.int64]
+
+LARGEST_SIZE = 2**32
+_LARGEST_CHANNEL = 1 << 20
+_CHUNK_WORDS = 1 << 18  # users are randomized in chunks of about 2 MiB of words
+
+
+@dataclass(frozen=True)
+class Channel:
+    """The exact law of a mechanism: `probabilities[value][k]` is Pr(reports[k] | value), a fraction.
+
+    `numpy.asarray(channel)` is the same as a float matrix, a row for each value.
+    """
+
+    reports: Rows
+    probabilities: tuple[tuple[Fraction, ...], ...]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array([[float(p) for p in row] for row in self.probabilities], dtype=dtype)
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio between the probabilities of one report under two values: e^epsilon, exactly."""
+        columns: list[tuple[Fraction, ...]] = list(zip(*self.probabilities, strict=True))
+        return max(max(column) / min(column) for column in columns)
+
+
+class Mechanism(ABC):
+    """Encode and perturb one of `size` items with local differential privacy.
+
+    `epsilon` asks for a budget; the attribute of that name is the one realised, never larger. `width` is the
+    number of bits every probability is a whole number of: 64, except where a check wants to try every tape.
+    """
+
+    name: ClassVar[str]
+    exactly_pure: ClassVar[bool] = True
+    """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never does."""
+
+    def __init__(self, size: int, epsilon: float, width: int = 64) -> None:
+        self.size = size
+        self.requested_epsilon = exact.checked_epsilon(epsilon)
+        self.width = width
+        if not 2 <= size <= LARGEST_SIZE:
+            raise DomainError(f"a mechanism needs 2 to 2^32 items, not {size}")
+        self.configure()
+        if self.p <= self.q:
+            raise EpsilonError(
+                f"epsilon {self.requested_epsilon:g} is too small for {self.name} on {size} items: at {width} bits of "
+                "resolution the report would not depend on the item at all; use a larger epsilon"
+            )
+
+    # What an author writes.
+
+    @abstractmethod
+    def configure(self) -> None:
+        """Derive the thresholds and sizes from `size`, `requested_epsilon` and `width`."""
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """p*, exactly."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """q*, exactly."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """e^epsilon as realised: the largest ratio of two report probabilities, exactly."""
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """The length of a report."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, int | str]:
+        """Everything a client needs besides the size; thresholds as strings, since they pass 2^53."""
+
+    @abstractmethod
+    def randomize(self, values: Indices, source: Entropy) -> Rows:
+        """A report for each item index, drawing the same words along the same path whatever the indices."""
+
+    @abstractmethod
+    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+        """Whether each report supports the item."""
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The exact probability of every report under every item, for small domains."""
+
+    def validate(self, rows: Rows) -> None:
+        """Refuse reports that no client can have produced. Extend it with what the layout alone does not say."""
+        if bitstrings.nonzero_padding(rows, self.report_bits).any():
+            raise WireError(
+                WireCode.NONZERO_PADDING,
+                f"a report has bits set past the last of its {self.report_bits} bits",
+            )
+
+    def count(self, rows: Rows) -> Counts:
+        """How many reports support each item. Override it with something faster than one item at a time."""
+        return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.size)], np.int64)
+
+    def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
+        """Counts with exactly the law of running every user. Override it where that has a shortcut."""
+        source = entropy.secure() if seed is None else entropy.seeded(seed)
+        counts = np.zeros(self.size, np.int64)
+        for values in self._holders(frequencies):
+            counts += self.count(self.randomize(values, source))
+        return counts
+
+    # What is derived.
+
+    @property
+    def p_star(self) -> float:
+        """The probability that a report supports the item its user holds."""
+        return float(self.p)
+
+    @property
+    def q_star(self) -> float:
+        """The probability that a report supports an item its user does not hold."""
+        return float(self.q)
+
+    @cached_property
+    def gap(self) -> float:
+        """p* - q*, subtracted exactly and rounded once: precise at any epsilon."""
+        return float(self.p - self.q)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The realised privacy budget, at most the one asked for."""
+        return exact.log(self.ratio)
+
+    @cached_property
+    def excess_variance(self) -> float:
+        """What every holder of an item adds to the variance of its estimate: (1 - p* - q*) / (p* - q*)."""
+        return float((1 - self.p - self.q) / (self.p - self.q))
+
+    @property
+    def report_bytes(self) -> int:
+        """The length of a report on the wire."""
+        return bitstrings.byte_length(self.report_bits)
+
+    def variance(self, n: int) -> float:
+        """The variance of the estimate of an item nobody holds, among n users."""
+        return float(n * self.q * (1 - self.q) / (self.p - self.q) ** 2)
+
+    def estimate(self, counts: Counts, n: int) -> NDArray[np.float64]:
+        """The unbiased frequencies behind the counts."""
+        return debias(counts, n, self.p, self.q)
+
+    def privatize(self, values: Indices, source: Entropy) -> Rows:
+        """`randomize` in chunks, so that the working memory does not grow with the number of users."""
+        rows = np.empty((values.size, self.report_bytes), np.uint8)
+        for start in range(0, values.size, self._chunk_users):
+            chunk = slice(start, start + self._chunk_users)
+            rows[chunk] = self.randomize(values[chunk], source)
+        return rows
+
+    def at_width(self, width: int) -> Self:
+        """The same mechanism with its probabilities out of 2^width, for checks that enumerate every tape."""
+        return type(self)(self.size, self.requested_epsilon, width)
+
+    @property
+    def _chunk_users(self) -> int:
+        return max(1, _CHUNK_WORDS // (1 + self.report_bits // 64))
+
+    def _holders(self, frequencies: Counts) -> Iterator[Indices]:
+        """The item of every user, in chunks."""
+        last = np.cumsum(frequencies)
+        for start in range(0, int(last[-1]), self._chunk_users):
+            users = np.arange(start, min(start + self._chunk_users, int(last[-1])))
+            yield np.searchsorted(last, users, side="right").astype(np.int64)
+
+    def _check_channel(self, reports: int) -> None:
+        if self.size * reports > _LARGEST_CHANNEL:
+            raise ChannelTooLargeError(
+                f"{self.name} on {self.size} items has {reports} possible reports, too many to list; "
+                "ask for the channel of a small domain"
+            )
+
+    def _identity(self) -> tuple[object, ...]:
+        return (type(self), self.size, self.requested_epsilon, self.width)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits} bits a report>"
+
+
+def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> NDArray[np.float64]:
+    """(c - n q) / (p - q), with the subtraction of the large n q done once and exactly."""
+    expected = n * q
+    whole = int(expected)
+    return ((counts - whole).astype(np.float64) - float(expected - whole)) / float(p - q)
+
+
+def independent_counts(mechanism: Mechanism, frequencies: Counts, seed: int | None) -> Counts:
+    """Counts of a mechanism whose reports support each item independently of the others: two binomials an item."""
+    rng = np.random.default_rng(seed)
+    others = int(frequencies.sum()) - frequencies
+    return rng.binomial(frequencies, mechanism.p_star) + rng.binomial(others, mechanism.q_star)

@@ -1,0 +1,24 @@
+"""What mechanisms whose report is a bitmap of the domain have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp import bitstrings, kernels
+from localdp.bitstrings import Rows
+from localdp.mechanisms.base import Counts, Mechanism
+
+
+class BitmapMechanism(Mechanism):
+    """A report has a bit for every item, and supports the items whose bits are set."""
+
+    @property
+    def report_bits(self) -> int:
+        return self.size
+
+    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+        return bitstrings.bit_of_each(rows, np.full(rows.shape[0], item))
+
+    def count(self, rows: Rows) -> Counts:
+        return kernels.count_bits(rows, self.size)

@@ -1,0 +1,90 @@
+"""Subset selection: a report is a set of exactly k items."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp import bitstrings, exact
+from localdp.bitstrings import Rows
+from localdp.entropy import Entropy
+from localdp.errors import WireCode, WireError
+from localdp.mechanisms.base import Channel, Indices
+from localdp.mechanisms.bitmaps import BitmapMechanism
+
+
+class SubsetSelection(BitmapMechanism):
+    """Report k = round(d/(e^eps + 1)) items, the held one among them with k e^eps/(k e^eps + d - k).
+
+    Ye & Barg, ISIT 2017, and Wang et al., 2016: the least variance of all at its k. The other items are
+    uniform among all sets of the right size. The report is a bitmap of the domain with k bits set.
+
+    >>> mechanism = SubsetSelection(size=11, epsilon=1.0)
+    >>> mechanism.subset, round(mechanism.p_star, 6), mechanism.report_bits
+    (3, 0.504774, 11)
+    """
+
+    name = "ss"
+
+    def configure(self) -> None:
+        e = exact.exp_below(self.requested_epsilon)
+        self.subset = max(1, math.floor(self.size / (e + 1) + Fraction(1, 2)))
+        self.keep = exact.rounded_down(self.subset * e / (self.subset * e + self.size - self.subset), self.width)
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.keep, 2**self.width)
+
+    @property
+    def q(self) -> Fraction:
+        return (self.subset - self.p) / (self.size - 1)
+
+    @property
+    def ratio(self) -> Fraction:
+        return self.p / (1 - self.p) * (self.size - self.subset) / self.subset
+
+    def parameters(self) -> dict[str, int | str]:
+        return {"subset": self.subset, "keep": str(self.keep)}
+
+    def randomize(self, values: Indices, source: Entropy) -> Rows:
+        """Floyd's sampling of k of the d - 1 other items, where a kept item takes the place of the first draw.
+
+        Floyd adds, for last = m-k .. m-1, a uniform choice of 0..last, or `last` itself if that is already in.
+        Leaving out the first round gives k-1 of the m items, so the first round is where the held item goes
+        in or not, and everyone takes the same rounds. Items are counted onward from the held one.
+        """
+        rows = np.zeros((values.size, self.report_bytes), np.uint8)
+        users = np.arange(values.size)
+        kept = source.integers(values.size) < self.keep
+
+        def item(onward: NDArray[np.int64]) -> NDArray[np.int64]:
+            shifted = values + onward
+            return shifted - self.size * (shifted >= self.size)
+
+        for last in range(self.size - self.subset, self.size):
+            drawn = source.below(last, values.size).astype(np.int64) + 1
+            if last == self.size - self.subset:
+                chosen = item(np.where(kept, 0, drawn))
+            else:
+                candidate = item(drawn)
+                chosen = np.where(bitstrings.bit_of_each(rows, candidate), item(np.full_like(drawn, last)), candidate)
+            rows[users, chosen >> 3] |= np.uint8(1) << (chosen & 7).astype(np.uint8)
+        return rows
+
+    def validate(self, rows: Rows) -> None:
+        super().validate(rows)
+        if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():
+            raise WireError(WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} items")
+
+    def channel(self) -> Channel:
+        self._check_channel(math.comb(self.size, self.subset))
+        subsets = list(combinations(range(self.size), self.subset))
+        inside = self.p / math.comb(self.size - 1, self.subset - 1)
+        outside = (1 - self.p) / math.comb(self.size - 1, self.subset)
+        bitmaps = np.array([sum(1 << item for item in subset) for subset in subsets], np.uint64)
+        rows = tuple(tuple(inside if value in subset else outside for subset in subsets) for value in range(self.size))
+        return Channel(bitstrings.from_integers(bitmaps, self.size), rows)
