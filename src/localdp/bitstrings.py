@@ -48,8 +48,8 @@ def from_words(words: NDArray[np.uint64], bits: int) -> Rows:
 
 def bit_of_each(rows: Rows, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """In each row, the bit at that row's position."""
-    octets: NDArray[np.uint8] = rows[np.arange(rows.shape[0]), positions >> 3]
-    return np.bitwise_and(octets >> (positions & 7).astype(np.uint8), 1).astype(np.bool_)
+    octets = rows[np.arange(rows.shape[0]), positions >> 3]
+    return np.asarray(octets >> (positions & 7).astype(np.uint8) & 1, np.bool_)
 
 
 def nonzero_padding(rows: Rows, bits: int) -> NDArray[np.bool_]:

@@ -108,7 +108,7 @@ class Domain:
 
 
 def _as_size(items: object) -> int | None:
-    if isinstance(items, bool) or np.ndim(items) != 0:  # type: ignore[arg-type]
+    if isinstance(items, bool) or (isinstance(items, np.ndarray) and items.ndim):
         return None
     try:
         return operator.index(items)  # type: ignore[arg-type]

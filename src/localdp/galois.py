@@ -153,8 +153,10 @@ def count_listed(multipliers: Elements, symbols: Elements, size: int, degree: in
     field = 1 << degree
     counts = np.zeros(field, np.int64)
     step = 1 << 20
+    distinct, place = np.unique(multipliers, return_inverse=True)
+    distinct = inverses(distinct, degree)
     for start in range(0, multipliers.size, step):
-        inverse = inverses(multipliers[start : start + step], degree)
+        inverse = distinct[place[start : start + step]]
         item = linear_hash(inverse, symbols[start : start + step], degree, degree)
         units = _ONE << np.arange(bits, degree, dtype=np.uint64)
         free = linear_hash(inverse, units[:, None], degree, degree)

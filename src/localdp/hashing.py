@@ -9,8 +9,8 @@ is what `olh` and `blh` assume, and is measured in the tests. The function is pa
 pinned by `vectors/v1/hash.json`: it never changes under this name.
 
 >>> items = mixed_items(np.arange(2, dtype=np.uint32))
->>> local_hash(np.array([0, 1], np.uint32), items, symbols=4).tolist()
-[1, 2]
+>>> local_hash(np.array([3, 4], np.uint32), items, symbols=100).tolist()
+[20, 3]
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def pack(fingerprint: str, rows: Rows) -> bytes:
 def unpack(data: bytes | bytearray | memoryview, fingerprint: str, report_bytes: int) -> Rows:
     """The reports of a batch in bytes."""
     view = memoryview(data).cast("B")
-    if bytes(view[:4]) != MAGIC[: len(view)] or not len(view):
+    if bytes(view[:4]) != MAGIC[: len(view)]:
         raise WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
     if len(view) < _HEADER.size:
         raise WireError(WireCode.TRUNCATED, f"the batch ends after {len(view)} bytes, inside its header")

@@ -210,7 +210,7 @@ class Mechanism(ABC):
     def _check_channel(self, reports: int) -> None:
         if self.size * reports > _LARGEST_CHANNEL:
             raise ChannelTooLargeError(
-                f"{self.name} on {self.size} items has {reports} possible reports, too many to list; "
+                f"{self.name} on {self.size} items has too many possible reports to list; "
                 "ask for the channel of a small domain"
             )
 

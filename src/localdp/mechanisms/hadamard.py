@@ -36,8 +36,8 @@ class HadamardResponse(Mechanism):
         e = exact.exp_below(self.requested_epsilon)
         if e > 2:
             raise ImpureMechanismError(
-                f"hr is pure only up to epsilon = ln 2 = 0.693: at epsilon {self.requested_epsilon:g} Hadamard response "
-                "splits the items into blocks, and items of one block are confused more often than others, so "
+                f"hr is pure only up to epsilon = ln 2 = 0.693: at epsilon {self.requested_epsilon:g} Hadamard "
+                "response splits the items into blocks, and items of one block are confused more often than others, so "
                 "there is no single q* to debias with; use llh, which is as small and pure at every epsilon"
             )
         self.order_bits = self.size.bit_length()
@@ -77,7 +77,7 @@ class HadamardResponse(Mechanism):
     def count(self, rows: Rows) -> Counts:
         histogram: Counts = np.bincount(bitstrings.to_integers(rows).view(np.int64), minlength=1 << self.order_bits)
         kernels.walsh_hadamard(histogram)
-        return np.right_shift(histogram[1 : self.size + 1] + rows.shape[0], 1)
+        return np.asarray((histogram[1 : self.size + 1] + rows.shape[0]) >> 1)
 
     def channel(self) -> Channel:
         order = 1 << self.order_bits

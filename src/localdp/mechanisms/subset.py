@@ -25,7 +25,7 @@ class SubsetSelection(BitmapMechanism):
 
     >>> mechanism = SubsetSelection(size=11, epsilon=1.0)
     >>> mechanism.subset, round(mechanism.p_star, 6), mechanism.report_bits
-    (3, 0.504774, 11)
+    (3, 0.504793, 11)
     """
 
     name = "ss"

@@ -51,7 +51,7 @@ class UnaryEncoding(BitmapMechanism):
         return bitstrings.from_words(words, self.size)
 
     def channel(self) -> Channel:
-        self._check_channel(2**self.size if self.size < 32 else 2**32)
+        self._check_channel(1 << self.size)
         reports = range(2**self.size)
 
         def probability(value: int, report: int) -> Fraction:

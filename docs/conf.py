@@ -1,0 +1,11 @@
+"""Sphinx configuration: Markdown pages, API from the docstrings, warnings are errors (`make docs`)."""
+
+project = "localdp"
+copyright = "the localdp authors"  # noqa: A001 (Sphinx's name)
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "localdp"
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"

@@ -1,0 +1,93 @@
+"""Where the bits come from: never shared, never repeated, exactly uniform."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+
+from localdp import entropy
+from localdp.checks.tapes import Tapes
+from localdp.errors import InvalidInputError, SeedError
+
+
+def test_stream_is_aes_in_counter_mode():
+    """FIPS 197's zero-key example: AES-128 of the zero block."""
+    words = entropy.Keystream(bytes(16)).words(2)
+    assert words.tobytes().hex() == "66e94bd4ef8a2c3b884cfa59ca342b2e"
+
+
+def test_stream_goes_on_across_calls_and_blocks():
+    whole = entropy.seeded(5).words(200_000)
+    source = entropy.seeded(5)
+    parts = np.concatenate([source.words(count) for count in (0, 1, 3, 65_536, 134_460)])
+    assert np.array_equal(parts, whole)
+    assert np.unique(whole).size == whole.size
+
+
+def test_secure_streams_differ_and_seeded_ones_do_not():
+    assert not np.array_equal(entropy.secure().words(4), entropy.secure().words(4))
+    assert np.array_equal(entropy.seeded(1).words(4), entropy.seeded(1).words(4))
+    assert not np.array_equal(entropy.seeded(1).words(4), entropy.seeded(2).words(4))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", None, True])
+def test_seed_must_be_a_whole_number(seed):
+    with pytest.raises(SeedError, match="whole number"):
+        entropy.seeded(seed)
+
+
+def _send_words(source, pipe):
+    pipe.send(source.words(4).tolist())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_never_repeats_its_parent():
+    source = entropy.secure()
+    source.words(1)
+    context = multiprocessing.get_context("fork")
+    drawn = []
+    for _ in range(2):
+        ours, theirs = context.Pipe()
+        child = context.Process(target=_send_words, args=(source, theirs))
+        child.start()
+        drawn.append(tuple(ours.recv()))
+        child.join()
+    drawn.append(tuple(source.words(4).tolist()))
+    assert len(set(drawn)) == 3
+
+
+def test_threads_never_get_the_same_words():
+    source = entropy.secure()
+    drawn, lock = [], threading.Lock()
+
+    def draw():
+        for _ in range(200):
+            words = source.words(100)
+            with lock:
+                drawn.append(words)
+
+    threads = [threading.Thread(target=draw) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    every = np.concatenate(drawn)
+    assert np.unique(every).size == every.size == 160_000
+
+
+@pytest.mark.parametrize("bound", range(1, 9))
+def test_bounded_draws_are_exactly_uniform(bound):
+    width, length = 3, 9  # up to two rejections
+    tapes = Tapes(np.arange(1 << length, dtype=np.uint64), length, width)
+    drawn = tapes.below(bound, 1 << length)[~tapes.spilled]
+    shares = np.bincount(drawn.astype(int), minlength=bound)
+    assert shares.size == bound
+    assert (shares == shares[0]).all()
+
+
+def test_bounded_draw_past_the_width_is_refused():
+    with pytest.raises(InvalidInputError):
+        Tapes(np.zeros(1, np.uint64), 9, 3).below(9, 1)

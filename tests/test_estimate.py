@@ -1,0 +1,128 @@
+"""Estimates, ours and other people's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import localdp as ldp
+from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechanismError, InvalidInputError
+
+
+def test_estimate_of_an_aggregate_is_the_formula():
+    plan = ldp.Plan(4, mechanism="oue", epsilon=1.0)
+    estimate = ldp.Aggregate(plan, np.array([50, 40, 30, 10]), 100).estimate()
+    p, q = plan.mechanism.p_star, plan.mechanism.q_star
+    assert estimate.frequencies == pytest.approx((np.array([50, 40, 30, 10]) - 100 * q) / (p - q))
+    assert estimate.variance == pytest.approx(100 * q * (1 - q) / (p - q) ** 2)
+    assert estimate.std_error == pytest.approx(np.sqrt(estimate.variance))
+    assert estimate.n == 100
+    assert estimate.domain == plan.domain
+
+
+def test_standard_error_grows_with_the_frequency_as_the_binomials_say():
+    plan = ldp.Plan(4, mechanism="oue", epsilon=1.0)
+    estimate = ldp.Aggregate(plan, np.array([50, 40, 30, 10]), 100).estimate()
+    p, q = plan.mechanism.p_star, plan.mechanism.q_star
+    held = np.array([0, 25, 100])
+    expected = np.sqrt((held * p * (1 - p) + (100 - held) * q * (1 - q)) / (p - q) ** 2)
+    assert estimate.std_error_at(held) == pytest.approx(expected)
+
+
+def test_estimates_of_other_software_are_taken_as_they_are():
+    given = np.array([1.5, -3.0])
+    estimate = ldp.Estimate(given, n=10, variance=4.0)
+    given[0] = 99
+    assert estimate.frequencies.tolist() == [1.5, -3.0]
+    assert (estimate.n, estimate.variance, estimate.std_error) == (10, 4.0, 2.0)
+    assert estimate.domain == ldp.Domain(2)
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.frequencies[0] = 1
+    with pytest.raises(AttributeError):
+        estimate.n = 11
+
+
+def test_counts_of_other_software_are_debiased():
+    plan = ldp.Plan(4, mechanism="sue", epsilon=1.0)
+    aggregate = plan.simulate([10, 20, 30, 40], seed=1)
+    mechanism = plan.mechanism
+    theirs = ldp.Estimate.from_counts(
+        aggregate.counts, n=100, p_star=mechanism.p_star, q_star=mechanism.q_star, domain=list("abcd")
+    )
+    ours = aggregate.estimate()
+    assert theirs.frequencies == pytest.approx(ours.frequencies)
+    assert theirs.variance == pytest.approx(ours.variance)
+    assert theirs.excess_variance == pytest.approx(ours.excess_variance, abs=1e-9)
+
+
+@pytest.mark.parametrize("p_star", [None, [0.5, 0.6]])
+def test_what_has_no_p_and_q_is_refused_with_the_reason(p_star):
+    with pytest.raises(ImpureMechanismError, match=r"not a pure mechanism.*p\*.*q\*"):
+        ldp.Estimate.from_counts([1, 2], n=3, p_star=p_star, q_star=0.1)
+    with pytest.raises(ImpureMechanismError, match="not a pure mechanism"):
+        ldp.Estimate([1, 2], n=3, variance=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"n": 0}, EmptyError),
+        ({"n": -1}, InvalidInputError),
+        ({"n": 2.5}, InvalidInputError),
+        ({"variance": -1.0}, InvalidInputError),
+        ({"variance": float("nan")}, InvalidInputError),
+        ({"variance": [1.0, 2.0]}, InvalidInputError),
+        ({"domain": 3}, DomainError),
+        ({"domain": ["a", "a"]}, DomainError),
+        ({"frequencies": [1.0]}, DomainError),
+        ({"frequencies": []}, DomainError),
+        ({"frequencies": [[1.0, 2.0]]}, FrequencyError),
+        ({"frequencies": ["x", "y"]}, FrequencyError),
+        ({"frequencies": [1.0, float("nan")]}, FrequencyError),
+        ({"frequencies": [1.0, float("inf")]}, FrequencyError),
+    ],
+)
+def test_unusable_estimates_are_refused(change, error):
+    arguments = {"frequencies": [1.0, 2.0], "n": 10, "variance": 4.0} | change
+    with pytest.raises(error):
+        ldp.Estimate(arguments.pop("frequencies"), **arguments)
+
+
+def test_an_infinite_estimate_is_named():
+    with pytest.raises(FrequencyError, match="item 1 is nan"):
+        ldp.Estimate([1.0, float("nan")], n=10, variance=4.0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"p_star": 0.2, "q_star": 0.5},
+        {"p_star": 1.5, "q_star": 0.5},
+        {"p_star": "x", "q_star": 0.5},
+        {"p_star": float("nan"), "q_star": 0.5},
+        {"p_star": 0.5, "q_star": 0.5},
+    ],
+)
+def test_impossible_probabilities_are_refused(arguments):
+    with pytest.raises(InvalidInputError):
+        ldp.Estimate.from_counts([1, 2], n=3, **arguments)
+
+
+@pytest.mark.parametrize("counts", [[1.5, 2], [-1, 2], [1, 4]])
+def test_impossible_counts_are_refused(counts):
+    with pytest.raises(FrequencyError):
+        ldp.Estimate.from_counts(counts, n=3, p_star=0.5, q_star=0.1)
+
+
+def test_significance_threshold_and_zeroing_are_the_papers():
+    estimate = ldp.Estimate(np.linspace(-50, 50, 1000), n=100, variance=16.0)
+    threshold = estimate.significance_threshold()
+    assert threshold == pytest.approx(norm.ppf(1 - 0.05 / 1000) * 4.0)
+    zeroed = estimate.zeroed()
+    kept = estimate.frequencies >= threshold
+    assert (zeroed.frequencies[kept] == estimate.frequencies[kept]).all()
+    assert (zeroed.frequencies[~kept] == 0).all()
+    for beta in (0, 1, -1, float("nan")):
+        with pytest.raises(InvalidInputError):
+            estimate.significance_threshold(beta)

@@ -1,0 +1,75 @@
+"""The field, and the claim that its linear hash collides evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from localdp import galois
+
+U = np.uint64
+
+
+def _product(left: int, right: int) -> int:
+    """Carry-less product of polynomials."""
+    return 0 if not right else (left if right & 1 else 0) ^ _product(left << 1, right >> 1)
+
+
+@pytest.mark.parametrize("degree", range(1, 9))
+def test_polynomials_are_the_smallest_without_factors(degree):
+    composite = {_product(a, b) for a in range(2, 1 << degree) for b in range(2, 1 << degree)}
+    smallest = next(poly for poly in range(1 << degree, 2 << degree) if poly not in composite)
+    assert galois.irreducible(degree) == smallest
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5, 8, 13])
+def test_every_nonzero_element_has_its_inverse(degree):
+    elements = np.arange(1, 1 << degree, dtype=U)
+    assert (galois.multiply(elements, galois.inverses(elements, degree), degree) == 1).all()
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 6])
+def test_any_two_items_collide_under_equally_many_multipliers(degree):
+    """The theorem in the docstring of `localdp.galois`, for every pair and every number of bits."""
+    field = 1 << degree
+    multipliers, items = np.arange(1, field, dtype=U), np.arange(field, dtype=U)
+    for bits in range(1, degree + 1):
+        hashed = galois.linear_hash(multipliers[:, None], items, degree, bits)
+        for one in range(field):
+            for other in range(one):
+                difference = np.bincount((hashed[:, one] ^ hashed[:, other]).astype(int), minlength=1 << bits)
+                assert difference[0] == (field >> bits) - 1
+                assert (difference[1:] == field >> bits).all()
+
+
+@pytest.mark.parametrize(("degree", "bits"), [(1, 1), (2, 1), (4, 4), (7, 3), (10, 2), (10, 9)])
+@pytest.mark.parametrize("reports", [1, 50, 3000])
+def test_every_way_of_counting_agrees(degree, bits, reports):
+    rng = np.random.default_rng(degree + reports)
+    size = max(2, (1 << degree) - 1 - degree)
+    multipliers = rng.integers(1, 1 << degree, reports, dtype=U)
+    symbols = rng.integers(0, 1 << bits, reports, dtype=U)
+    arguments = (multipliers, symbols, size, degree, bits)
+    expected = galois.count_directly(*arguments).tolist()
+    assert galois.count_transformed(*arguments).tolist() == expected
+    assert galois.count_listed(*arguments).tolist() == expected
+    assert galois.count_support(*arguments).tolist() == expected
+
+
+def test_counting_in_blocks_of_multipliers_agrees(monkeypatch):
+    rng = np.random.default_rng(0)
+    arguments = (rng.integers(1, 1 << 9, 2000, dtype=U), rng.integers(0, 8, 2000, dtype=U), 500, 9, 3)
+    whole = galois.count_transformed(*arguments).tolist()
+    monkeypatch.setattr(galois, "_HISTOGRAM_CELLS", 1 << 8)
+    assert galois.count_transformed(*arguments).tolist() == whole
+
+
+def test_the_cheapest_way_is_taken(monkeypatch):
+    taken = []
+    for way in ("directly", "listed", "transformed"):
+        monkeypatch.setattr(galois, f"count_{way}", lambda *_, way=way: taken.append(way))
+    field = np.ones(8_000_000, U)
+    galois.count_support(field[:3], field[:3], 41_270, 16, 2)
+    galois.count_support(field, field, 41_270, 16, 2)
+    galois.count_support(field, field, 41_270, 16, 15)
+    assert taken == ["directly", "transformed", "listed"]

@@ -1,0 +1,211 @@
+"""Every mechanism: the public conformance checks, the textbook formulas, exactness at the edges."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.mutants import MUTANTS, ModuloBias, SwappedProbabilities, UnclearedBit
+from localdp import entropy, exact
+from localdp.checks import MECHANISM_CHECKS, CheckFailure, check_mechanism
+from localdp.checks.audit import audit
+from localdp.errors import (
+    ChannelTooLargeError,
+    DomainError,
+    EpsilonError,
+    ImpureMechanismError,
+    UnknownMechanismError,
+)
+from localdp.mechanisms import MECHANISMS, HadamardResponse, create
+
+SMALL_EPSILON = 0.5  # every mechanism is offered here
+
+
+@pytest.mark.parametrize("check", MECHANISM_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanism_passes(name, check):
+    check(MECHANISMS[name], 0)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_published_bug_is_caught(mutant):
+    with pytest.raises(CheckFailure):
+        check_mechanism(mutant)
+
+
+def test_enumeration_alone_catches_every_published_bug():
+    for mutant in MUTANTS:
+        with pytest.raises(CheckFailure):
+            MECHANISM_CHECKS[0](mutant, 0)
+
+
+def test_audit_tells_leak_from_waste_from_honesty():
+    leak, waste = audit(UnclearedBit(8, 1.0), 100_000), audit(SwappedProbabilities(8, 1.0), 100_000)
+    honest = audit(MECHANISMS["oue"](8, 1.0), 100_000)
+    assert leak.leaks
+    assert waste.wastes
+    assert not honest.leaks
+    assert not honest.wastes
+
+
+def test_bias_by_modulo_is_too_small_for_any_audit_but_not_for_enumeration():
+    assert not audit(ModuloBias(8, 1.0), 50_000).leaks
+
+
+def _textbook(name: str, d: int, epsilon: float) -> tuple[Decimal, Decimal]:
+    """p* and q* as the papers give them, to 50 digits."""
+    getcontext().prec = 50
+    e, d = Decimal(epsilon).exp(), Decimal(d)
+    half = (Decimal(epsilon) / 2).exp()
+    if name == "grr":
+        return e / (e + d - 1), 1 / (e + d - 1)
+    if name == "sue":
+        return half / (1 + half), 1 / (1 + half)
+    if name == "oue":
+        return Decimal(1) / 2, 1 / (1 + e)
+    if name == "hr":
+        return e / (1 + e), Decimal(1) / 2
+    if name in ("olh", "blh"):
+        g = Decimal(2) if name == "blh" else max(Decimal(2), (e + 1).to_integral_value())
+        return e / (e + g - 1), 1 / g
+    if name == "ss":
+        k = max(Decimal(1), (d / (e + 1)).to_integral_value())
+        p = k * e / (k * e + d - k)
+        return p, (p * (k - 1) + (1 - p) * k) / (d - 1)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 0.69, 1.0, 2.0, 4.0, 12.0, 16.0])
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "llh"])
+def test_parameters_are_the_papers_to_twelve_digits(name, epsilon):
+    d = 8
+    try:
+        mechanism = MECHANISMS[name](d, epsilon)
+    except ImpureMechanismError:
+        assert name == "hr"
+        assert epsilon > math.log(2)
+        return
+    p, q = _textbook(name, d, epsilon)
+    assert mechanism.p_star == pytest.approx(float(p), rel=1e-12)
+    assert mechanism.q_star == pytest.approx(float(q), rel=1e-12)
+    assert mechanism.gap == pytest.approx(float(p - q), rel=1e-12)
+    assert mechanism.variance(1000) == pytest.approx(float(1000 * q * (1 - q) / (p - q) ** 2), rel=3e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("size", [2, 3, 1000, 41_270])
+def test_linear_hashing_has_the_derived_parameters(size, epsilon):
+    mechanism = MECHANISMS["llh"](size, epsilon)
+    getcontext().prec = 50
+    e, field, g = Decimal(epsilon).exp(), Decimal(1 << mechanism.degree), Decimal(mechanism.response.symbols)
+    p = e / (e + g - 1)
+    q = p * (field / g - 1) / (field - 1) + (1 - p) * (field / g) / (field - 1)
+    assert mechanism.p_star == pytest.approx(float(p), rel=1e-12)
+    assert mechanism.q_star == pytest.approx(float(q), rel=1e-12)
+    assert mechanism.gap == pytest.approx(float(p - q), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 4.0, 6.0])
+def test_linear_hashing_is_nearly_as_accurate_as_unary_encoding(epsilon):
+    ratio = MECHANISMS["llh"](41_270, epsilon).variance(1) / MECHANISMS["oue"](41_270, epsilon).variance(1)
+    assert 0.99 < ratio < 1.1
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, math.pi, 7.7, 15.999, 16.0])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_realised_epsilon_is_at_most_what_was_asked_and_next_to_it(name, epsilon):
+    try:
+        mechanism = MECHANISMS[name](100, epsilon)
+    except ImpureMechanismError:
+        return
+    assert mechanism.ratio <= exact.exp_below(epsilon)
+    assert mechanism.epsilon <= epsilon
+    assert mechanism.epsilon == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, 16.000001, 37.0, math.nan, math.inf, -math.inf, "1", None, True, 1j])
+@pytest.mark.parametrize("name", [*MECHANISMS, "auto"])
+def test_budget_outside_the_range_is_refused(name, epsilon):
+    with pytest.raises(EpsilonError, match="epsilon"):
+        create(name, 10, epsilon)
+
+
+def test_budget_below_the_resolution_is_refused_rather_than_wasted():
+    with pytest.raises(EpsilonError, match="too small"):
+        create("oue", 10, 1e-30)
+    with pytest.raises(EpsilonError, match="too small"):
+        create("auto", 10, 1e-300)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**32 + 1])
+def test_size_outside_the_range_is_refused(size):
+    with pytest.raises(DomainError):
+        create("grr", size, 1.0)
+
+
+def test_names_are_checked():
+    with pytest.raises(UnknownMechanismError, match=r"grr.*llh.*auto"):
+        create("oeu", 10, 1.0)
+    with pytest.raises(ImpureMechanismError, match=r"not a pure mechanism.*p\*.*q\*"):
+        create("bloom-rappor", 10, 1.0)
+
+
+def test_hadamard_response_stops_where_it_stops_being_pure():
+    HadamardResponse(10, math.log(2))
+    with pytest.raises(ImpureMechanismError, match="blocks"):
+        HadamardResponse(10, 0.6932)
+
+
+@pytest.mark.parametrize(("size", "epsilon", "name"), [(2, 1.0, "grr"), (5, 2.0, "grr"), (41_270, 1.0, "llh")])
+def test_auto_chooses_and_says_why(size, epsilon, name):
+    choice = create("auto", size, epsilon)
+    assert choice.mechanism.name == name
+    assert choice.why.startswith(f"{name} has ")
+    least = min(candidate.variance(1) for candidate in choice.candidates)
+    assert choice.mechanism.variance(1) <= 1.1 * least
+    close = [c for c in choice.candidates if c.variance(1) <= 1.1 * least]
+    assert choice.mechanism.report_bits == min(c.report_bits for c in close)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_channel_sums_to_one_and_large_ones_are_refused(name):
+    small = MECHANISMS[name](5, SMALL_EPSILON)
+    small = small if small.exactly_pure else small.at_width(6)
+    channel = small.channel()
+    assert all(sum(row) == Fraction(1) for row in channel.probabilities)
+    assert np.asarray(channel).shape == (5, len(channel.reports))
+    with pytest.raises(ChannelTooLargeError, match="too many possible reports"):
+        MECHANISMS[name](100_000, SMALL_EPSILON).channel()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("size", [2, 63, 64, 65, 130])
+def test_counting_is_what_support_means(name, size):
+    mechanism = MECHANISMS[name](size, SMALL_EPSILON)
+    rng = np.random.default_rng(size)
+    rows = mechanism.privatize(rng.integers(0, size, 300), entropy.seeded(size))
+    expected = [np.count_nonzero(mechanism.supports(rows, item)) for item in range(size)]
+    assert mechanism.count(rows).tolist() == expected
+    assert mechanism.count(rows).dtype == np.int64
+
+
+def test_privatizing_in_chunks_only_bounds_the_memory():
+    mechanism = MECHANISMS["oue"](20_000, 1.0)
+    assert mechanism._chunk_users < 1000
+    values = np.arange(2_000)
+    rows = mechanism.privatize(values, entropy.seeded(3))
+    assert rows.shape == (2_000, 2_500)
+    kept = np.mean([mechanism.supports(rows[[u]], int(v))[0] for u, v in enumerate(values)])
+    assert abs(kept - 0.5) < 5 * math.sqrt(0.25 / 2_000)
+
+
+def test_mechanisms_are_values():
+    one, same, other = (create("oue", 10, e).mechanism for e in (1.0, 1.0, 2.0))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert repr(one) == "<oue on 10 items, epsilon 1, 10 bits a report>"

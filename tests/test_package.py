@@ -1,0 +1,57 @@
+"""The package as a whole: what importing costs, what the demo prints, what the documents promise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import localdp as ldp
+from localdp.mechanisms import MECHANISMS
+
+ROOT = Path(__file__).parent.parent
+
+
+def _python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+def test_importing_loads_nothing_heavy():
+    loaded = _python("import sys, localdp; print(*sys.modules)").split()
+    assert not {"scipy", "numba", "matplotlib", "pandas", "cryptography"} & set(loaded)
+
+
+def test_demo_shows_truth_estimate_and_error_of_the_top_items(capsys):
+    from localdp import demo
+
+    demo.main()
+    printed = capsys.readouterr().out
+    top = next(line.split() for line in printed.splitlines() if line.split()[:1] == ["0"])
+    assert top[1] == "50,675"
+    assert abs(float(top[3].replace(",", ""))) < 6 * float(top[4].replace(",", ""))
+    assert "epsilon" in printed
+
+
+def test_public_names_exist_and_are_documented():
+    for name in ldp.__all__:
+        assert getattr(ldp, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "auto"])
+def test_every_mechanism_is_in_the_documents(name):
+    assert f"`{name}`" in (ROOT / "docs" / "mechanisms.md").read_text("utf-8")
+
+
+def test_every_error_is_a_localdp_error():
+    from localdp import errors
+
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(kinds) > 10
+    assert all(issubclass(kind, ldp.LocalDPError) for kind in kinds)
+
+
+def test_the_version_is_said_once():
+    assert f'version = "{ldp.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## {ldp.__version__.split('.dev')[0]}" in (ROOT / "CHANGELOG.md").read_text()

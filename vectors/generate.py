@@ -1,0 +1,156 @@
+"""Write the golden vectors of the wire format. They pin it: a diff here is a new format, and needs a new version.
+
+vectors/v1/NAME.json      for each mechanism: plan, value, random bytes -> report; malformed batch -> error code
+vectors/v1/hash.json      the hash of olh and blh
+vectors/v1/field.json     the field and the hash of llh
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from localdp import galois, hashing
+from localdp.checks.replay import Replay
+from localdp.entropy import seeded
+from localdp.errors import WireError
+from localdp.mechanisms import MECHANISMS
+from localdp.plan import Plan, Reports
+
+FOLDER = Path(__file__).parent / "v1"
+CASES: dict[str, list[tuple[Any, float]]] = {
+    "grr": [(["tea", "coffee", "wäter"], 1.0), (1000, 4.0)],
+    "sue": [(5, 1.0), (100, 2.5)],
+    "oue": [(["tea", "coffee", "wäter"], 1.0), (200, 4.0), (64, 0.000001)],
+    "ss": [(11, 1.0), (40, 0.5)],
+    "olh": [(1000, 1.0), (41_270, 4.0)],
+    "blh": [(1000, 1.0)],
+    "llh": [(2, 1.0), (1000, 1.0), (41_270, 4.0)],
+    "hr": [(5, 0.5), (1000, 0.69)],
+}
+
+
+def vectors(name: str) -> dict[str, Any]:
+    """The good and the bad cases of one mechanism."""
+    good, bad = [], []
+    for case, (domain, epsilon) in enumerate(CASES[name]):
+        plan = Plan(domain, name, epsilon)
+        for turn, index in enumerate((0, 1, plan.domain.size - 1)):
+            good.append(_good(plan, index, _randomness(plan, seed=100 * case + turn, reject=turn == 1)))
+        bad += _bad(plan)
+    return {"mechanism": name, "good": good, "bad": bad}
+
+
+def _randomness(plan: Plan, seed: int, reject: bool) -> bytes:
+    words = seeded(seed).words(4 * plan.domain.size + 64)
+    if reject:
+        words[:] = np.where(np.arange(words.size) % 3 == 0, ~np.uint64(0), words)  # a rejected or tied draw
+    return words.tobytes()
+
+
+def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
+    source = Replay(randomness)
+    reports = Reports(plan, plan.mechanism.randomize(np.array([index]), source))
+    return {
+        "plan": plan.to_json(),
+        "fingerprint": plan.fingerprint,
+        "value": plan.domain.items[index],
+        "random": randomness[: source.used].hex(),
+        "report": base64.b64encode(reports.rows.tobytes()).decode(),
+        "batch": base64.b64encode(reports.to_bytes()).decode(),
+    }
+
+
+def _bad(plan: Plan) -> list[dict[str, Any]]:
+    """Every way to spoil a batch of two reports; the code is what the reader answers, and is looked at in the diff."""
+    reports = plan.privatize([plan.domain.items[0]] * 2, seed=1)
+    data = reports.to_bytes()
+    length = plan.mechanism.report_bytes
+    spoiled = {
+        "empty": b"",
+        "another magic": b"LDP2" + data[4:],
+        "cut inside the magic": data[:3],
+        "cut inside the header": data[:21],
+        "another plan": data[:4] + bytes(16) + data[20:],
+        "no reports": data[:20] + bytes(4),
+        "one byte short": data[:-1],
+        "one report short": data[:-length],
+        "one byte more": data + b"\0",
+        "count too large": data[:20] + b"\xff\xff\xff\xff" + data[24:],
+        "all bits set": data[:24] + b"\xff" * (2 * length),
+        "all bits of the report set": data[:24] + 2 * _ones(plan.mechanism.report_bits),
+        "no bits set": data[:24] + bytes(2 * length),
+    }
+    encoded = json.loads(reports.to_json())
+    twins = {
+        "not JSON": "{",
+        "a key more": json.dumps({**encoded, "extra": 1}),
+        "another plan in JSON": json.dumps({**encoded, "plan": "00" * 32}),
+        "no reports in JSON": json.dumps({**encoded, "reports": []}),
+        "not base64": json.dumps({**encoded, "reports": ["***"]}),
+        "not a string": json.dumps({**encoded, "reports": [7]}),
+        "a report too long": json.dumps({**encoded, "reports": [base64.b64encode(bytes(length + 1)).decode()]}),
+    }
+    found = []
+    for what, batch in spoiled.items():
+        if (code := _code(plan, batch)) is not None:
+            encoded_batch = base64.b64encode(batch).decode()
+            found.append({"what": what, "plan": plan.to_json(), "batch": encoded_batch, "code": code})
+    for what, text in twins.items():
+        found.append({"what": what, "plan": plan.to_json(), "json": text, "code": _code(plan, text)})
+    return found
+
+
+def _ones(bits: int) -> bytes:
+    return ((1 << bits) - 1).to_bytes(-(-bits // 8), "little")
+
+
+def _code(plan: Plan, batch: bytes | str) -> str | None:
+    """The error code, or None where the spoiled batch happens to be a good one."""
+    try:
+        plan.read(batch)
+    except WireError as error:
+        return error.code.value
+    return None
+
+
+def hash_vectors() -> list[dict[str, int]]:
+    """Symbols of a few items under a few seeds."""
+    cases = []
+    for seed in (0, 1, 0xDEADBEEF, 2**32 - 1):
+        for item in (0, 1, 41_269, 2**32 - 2):
+            for symbols in (2, 4, 56):
+                mixed = hashing.mixed_items(np.array([item], np.uint32))
+                symbol = int(hashing.local_hash(np.array([seed], np.uint32), mixed, symbols)[0])
+                cases.append({"seed": seed, "item": item, "symbols": symbols, "symbol": symbol})
+    return cases
+
+
+def field_vectors() -> dict[str, Any]:
+    """The polynomial of every degree, and a few hashes."""
+    cases = []
+    for degree, bits in ((1, 1), (4, 2), (10, 3), (16, 6), (20, 20), (32, 5)):
+        for multiplier, item in ((1, 1), ((1 << degree) - 1, (1 << degree) - 1), (0x9E3779B9 % (1 << degree) or 1, 5)):
+            item %= 1 << degree
+            pair = (np.array([value], np.uint64) for value in (multiplier, item))
+            symbol = int(galois.linear_hash(*pair, degree, bits)[0])
+            cases.append({"degree": degree, "bits": bits, "multiplier": multiplier, "item": item, "symbol": symbol})
+    return {"polynomials": {str(degree): galois.irreducible(degree) for degree in range(1, 33)}, "hashes": cases}
+
+
+def main() -> None:
+    """Write every file."""
+    FOLDER.mkdir(exist_ok=True)
+    contents: dict[str, Any] = {name: vectors(name) for name in MECHANISMS}
+    contents |= {"hash": hash_vectors(), "field": field_vectors()}
+    for name, content in contents.items():
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
