@@ -1,6 +1,6 @@
 """What can go wrong, each with a sentence that says what was given, what was expected and what to do.
 
-Everything derives from `LocalDPError`. Errors about an argument are also `ValueError`s, so code that
+Everything derives from `LocalDPError`. Errors about an argument also derive from `ValueError`, so code that
 knows nothing of this library still handles them sensibly.
 """
 
