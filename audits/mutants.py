@@ -14,6 +14,8 @@ from localdp.mechanisms.base import Indices
 class UnclearedBit(OptimizedUnary):
     """The held item's bit is set over its noise instead of in its place: it is 1 more often than p says."""
 
+    name = "oue-uncleared"
+
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         words = kernels.biased_bits(source, values.size, self.size, self.noise, self.width)
         lit = source.integers(values.size) < self.keep
@@ -23,6 +25,8 @@ class UnclearedBit(OptimizedUnary):
 
 class SwappedProbabilities(OptimizedUnary):
     """The held item's bit is lit with q and the others with p."""
+
+    name = "oue-swapped"
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         words = kernels.biased_bits(source, values.size, self.size, self.keep, self.width)
@@ -51,6 +55,8 @@ class _Modulo(Entropy):
 
 class ModuloBias(RandomizedResponse):
     """Randomized response whose noise is `word % size`."""
+
+    name = "grr-modulo"
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         return super().randomize(values, _Modulo(source))

@@ -91,3 +91,21 @@ def test_bounded_draws_are_exactly_uniform(bound):
 def test_bounded_draw_past_the_width_is_refused():
     with pytest.raises(InvalidInputError):
         Tapes(np.zeros(1, np.uint64), 9, 3).below(9, 1)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_another_thread_draws_does_not_hang_the_child():
+    source = entropy.secure()
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    with source._lock:
+        child = context.Process(target=_send_words, args=(source, theirs))
+        child.start()
+    answered = ours.poll(20)
+    child.kill()
+    child.join()
+    assert answered
+
+
+def test_a_seed_may_be_as_large_as_one_likes():
+    assert not np.array_equal(entropy.seeded(10**5000).words(2), entropy.seeded(10**5000 + 1).words(2))

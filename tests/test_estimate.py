@@ -70,6 +70,12 @@ def test_what_has_no_p_and_q_is_refused_with_the_reason(p_star):
         ({"n": 0}, EmptyError),
         ({"n": -1}, InvalidInputError),
         ({"n": 2.5}, InvalidInputError),
+        ({"n": True}, InvalidInputError),
+        ({"n": 10**30}, InvalidInputError),
+        ({"variance": 10**400}, InvalidInputError),
+        ({"excess_variance": "x"}, InvalidInputError),
+        ({"excess_variance": float("inf")}, InvalidInputError),
+        ({"frequencies": [10**400, 1]}, FrequencyError),
         ({"variance": -1.0}, InvalidInputError),
         ({"variance": float("nan")}, InvalidInputError),
         ({"variance": [1.0, 2.0]}, InvalidInputError),
@@ -102,6 +108,7 @@ def test_an_infinite_estimate_is_named():
         {"p_star": "x", "q_star": 0.5},
         {"p_star": float("nan"), "q_star": 0.5},
         {"p_star": 0.5, "q_star": 0.5},
+        {"p_star": 5e-324, "q_star": 0.0},
     ],
 )
 def test_impossible_probabilities_are_refused(arguments):
@@ -109,7 +116,7 @@ def test_impossible_probabilities_are_refused(arguments):
         ldp.Estimate.from_counts([1, 2], n=3, **arguments)
 
 
-@pytest.mark.parametrize("counts", [[1.5, 2], [-1, 2], [1, 4]])
+@pytest.mark.parametrize("counts", [[1.5, 2], [-1, 2], [1, 4], [1e19, 1]])
 def test_impossible_counts_are_refused(counts):
     with pytest.raises(FrequencyError):
         ldp.Estimate.from_counts(counts, n=3, p_star=0.5, q_star=0.1)
@@ -123,6 +130,6 @@ def test_significance_threshold_and_zeroing_are_the_papers():
     kept = estimate.frequencies >= threshold
     assert (zeroed.frequencies[kept] == estimate.frequencies[kept]).all()
     assert (zeroed.frequencies[~kept] == 0).all()
-    for beta in (0, 1, -1, float("nan")):
+    for beta in (0, 1, -1, float("nan"), "x", 5e-324):
         with pytest.raises(InvalidInputError):
             estimate.significance_threshold(beta)

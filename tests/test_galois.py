@@ -50,26 +50,37 @@ def test_every_way_of_counting_agrees(degree, bits, reports):
     multipliers = rng.integers(1, 1 << degree, reports, dtype=U)
     symbols = rng.integers(0, 1 << bits, reports, dtype=U)
     arguments = (multipliers, symbols, size, degree, bits)
-    expected = galois.count_directly(*arguments).tolist()
+    hashed = galois.linear_hash(multipliers[:, None], np.arange(size, dtype=U), degree, bits)
+    expected = (hashed == symbols[:, None]).sum(axis=0).tolist()
     assert galois.count_transformed(*arguments).tolist() == expected
     assert galois.count_listed(*arguments).tolist() == expected
     assert galois.count_support(*arguments).tolist() == expected
 
 
-def test_counting_in_blocks_of_multipliers_agrees(monkeypatch):
+def test_both_ways_of_collecting_agree():
     rng = np.random.default_rng(0)
-    arguments = (rng.integers(1, 1 << 9, 2000, dtype=U), rng.integers(0, 8, 2000, dtype=U), 500, 9, 3)
-    whole = galois.count_transformed(*arguments).tolist()
-    monkeypatch.setattr(galois, "_HISTOGRAM_CELLS", 1 << 8)
-    assert galois.count_transformed(*arguments).tolist() == whole
+    multipliers, symbols = rng.integers(1, 1 << 9, 2000, dtype=U), rng.integers(0, 8, 2000, dtype=U)
+    one, other = (
+        collect(multipliers, symbols, 9, 3) for collect in (galois._collect_histogram, galois._collect_reports)
+    )
+    assert np.array_equal(one, other)
 
 
-def test_the_cheapest_way_is_taken(monkeypatch):
+@pytest.mark.parametrize(
+    ("reports", "size", "degree", "bits", "way"),
+    [
+        (1, 41_270, 16, 2, "listed"),
+        (8_000_000, 41_270, 16, 2, "transformed"),
+        (8_000_000, 41_270, 16, 6, "transformed"),
+        (1_000, 41_270, 16, 16, "listed"),
+        (100, 10_000_000, 24, 6, "listed"),
+        (100_000, 10_000_000, 24, 6, "transformed"),
+    ],
+)
+def test_the_cheaper_way_is_taken(monkeypatch, reports, size, degree, bits, way):
     taken = []
-    for way in ("directly", "listed", "transformed"):
-        monkeypatch.setattr(galois, f"count_{way}", lambda *_, way=way: taken.append(way))
-    field = np.ones(8_000_000, U)
-    galois.count_support(field[:3], field[:3], 41_270, 16, 2)
-    galois.count_support(field, field, 41_270, 16, 2)
-    galois.count_support(field, field, 41_270, 16, 15)
-    assert taken == ["directly", "transformed", "listed"]
+    for name in ("listed", "transformed"):
+        monkeypatch.setattr(galois, f"count_{name}", lambda *_, name=name: taken.append(name))
+    field = np.ones(reports, U)
+    galois.count_support(field, field, size, degree, bits)
+    assert taken == [way]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
 import threading
 
 import numpy as np
@@ -23,8 +25,10 @@ from localdp.errors import (
     PlanMismatchError,
     SeedError,
     UnknownItemError,
+    WireError,
 )
 from localdp.mechanisms import MECHANISMS
+from localdp.plan import Reports
 
 NAMES = list(MECHANISMS)
 
@@ -80,6 +84,9 @@ def test_other_parameters_are_another_plan(plan):
         ("format", "localdp-plan/2"),
         ("extra", 1),
         ("epsilon", float("nan")),
+        ("epsilon", 10**400),
+        ("domain", {"size": 10**30}),
+        ("mechanism", ["oue"]),
     ],
 )
 def test_altered_plan_is_refused(plan, key, value):
@@ -88,15 +95,60 @@ def test_altered_plan_is_refused(plan, key, value):
         ldp.Plan.from_json(json.dumps(document))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "1", b"\xff", '{"format":"localdp-plan/1"}'])
+def test_plan_with_a_key_twice_is_refused(plan):
+    """A device whose parser keeps the first would use another threshold than the one that was checked."""
+    text = '{"parameters":{"keep":"1","noise":"1"},' + plan.to_json()[1:]
+    with pytest.raises(PlanError, match="twice"):
+        ldp.Plan.from_json(text)
+
+
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+def test_deeply_nested_plan_is_refused(plan, depth):
+    text = plan.to_json()[:-1] + ',"extra":' + "[" * depth + "]" * depth + "}"
+    with pytest.raises(PlanError):
+        ldp.Plan.from_json(text)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "1", b"\xff", '{"format":"localdp-plan/1"}', None, 7])
 def test_what_is_not_a_plan_is_refused(text):
     with pytest.raises(PlanError, match="not a plan"):
         ldp.Plan.from_json(text)
 
 
+def test_an_empty_batch_is_not_written(plan):
+    none = plan.privatize(["tea"])[1:]
+    for write in (none.to_bytes, none.to_json):
+        with pytest.raises(EmptyError, match="at least one"):
+            write()
+    assert plan.aggregate(none).n == 0
+
+
+def test_bytes_are_to_be_read_first(plan):
+    with pytest.raises(InvalidInputError, match=r"plan\.read"):
+        plan.aggregate(plan.privatize(["tea"]).to_bytes())
+
+
+def test_the_negative_frequency_is_named(plan):
+    with pytest.raises(FrequencyError, match="item 1 has -1"):
+        plan.simulate([3, -1, -5])
+
+
+def test_saving_keeps_the_files_mode_and_names_a_missing_folder(plan, tmp_path):
+    path = tmp_path / "counts"
+    aggregate = plan.simulate([1, 2, 3], seed=1)
+    aggregate.save(path)
+    path.chmod(0o640)
+    aggregate.save(path)
+    assert path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError, match="no/counts"):
+        aggregate.save(tmp_path / "no" / "counts")
+
+
 def test_plan_asks_for_an_epsilon_in_words():
     with pytest.raises(EpsilonError, match="privacy budget"):
         ldp.Plan(3, "oue")
+    with pytest.raises(InvalidInputError, match=r"epsilon=1\.0"):
+        ldp.Plan(3, 1.0)
     with pytest.raises(InvalidInputError, match="size of the domain"):
         ldp.Plan(3, MECHANISMS["oue"](4, 1.0))
 
@@ -157,11 +209,15 @@ def test_bad_seeds_are_refused(plan, seed):
         ([1, float("inf"), 3], FrequencyError),
         (["a", "b", "c"], FrequencyError),
         ([1, None, 3], FrequencyError),
+        ([1, [2], 3], FrequencyError),
+        ([1, 2j, 3], FrequencyError),
+        ([1, 1e30, 3], FrequencyError),
+        ([2**62, 2**62, 2**62], FrequencyError),
+        ([True, False, True], FrequencyError),
         ([1, 2], DomainError),
         (6, DomainError),
     ],
 )
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_frequencies_must_count_people(plan, frequencies, error):
     with pytest.raises(error):
         plan.simulate(frequencies)
@@ -195,10 +251,68 @@ def test_strangers_are_not_merged(plan):
         plan.aggregate(plan.privatize(["tea"])).merge(other.aggregate(other.privatize(["tea"])))
 
 
-def test_aggregate_refuses_impossible_counts(plan):
-    for counts, n in (([1, 2], 3), ([1, 2, -1], 3), ([1, 2, 4], 3)):
-        with pytest.raises(FrequencyError):
-            ldp.Aggregate(plan, np.array(counts), n)
+@pytest.mark.parametrize(
+    ("counts", "n"),
+    [
+        ([1, 2], 3),
+        ([1, 2, -1], 3),
+        ([1, 2, 4], 3),
+        ([1.5, 2, 3], 3),
+        ([1, 2, float("nan")], 3),
+        (["a", "b", "c"], 3),
+        ([1, 2, 2**70], 3),
+        ([1, 2, 3], 3.5),
+        ([1, 2, 3], "3"),
+        ([1, 2, 3], True),
+        ([1, 2, 3], float("nan")),
+        ([1, 2, 3], 2**53),
+        ([1, 2, 3], -3),
+    ],
+)
+def test_aggregate_refuses_impossible_counts(plan, counts, n):
+    with pytest.raises(InvalidInputError):
+        ldp.Aggregate(plan, counts, n)
+
+
+def test_aggregate_never_overflows(plan):
+    most = 2**53 - 1
+    full = ldp.Aggregate(plan, [most] * 3, most)
+    with pytest.raises(InvalidInputError, match=r"at most 2\^53"):
+        full.merge(ldp.Aggregate(plan, [1, 1, 1], 1))
+    with pytest.raises(InvalidInputError):
+        full.add(plan.privatize(["tea"]))
+    assert full == ldp.Aggregate(plan, [most] * 3, most)
+
+
+@pytest.mark.parametrize("stranger", [None, 5, "reports", np.zeros(3)])
+def test_only_reports_are_added_and_only_aggregates_merged(plan, stranger):
+    with pytest.raises(InvalidInputError):
+        ldp.Aggregate(plan).add(stranger)
+    with pytest.raises(InvalidInputError):
+        ldp.Aggregate(plan).merge(stranger)
+
+
+def test_numpy_integers_are_users_too(plan, tmp_path):
+    ldp.Aggregate(plan, np.array([1, 2, 3]), np.int64(5)).save(tmp_path / "counts")
+    assert ldp.Aggregate.load(tmp_path / "counts").n == 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xff\xff\xff",
+        struct.pack("<I", 1) + b"{",
+        struct.pack("<I", 2) + b"{}",
+        struct.pack("<I", 2) + b"[]" + b"123",
+        struct.pack("<I", 9) + b'{"n":NaN}',
+    ],
+)
+def test_file_with_a_good_checksum_and_a_bad_content_is_refused(body, tmp_path):
+    content = b"LDPAGG1\n" + body
+    (tmp_path / "counts").write_bytes(content + hashlib.sha256(content).digest())
+    with pytest.raises(ArchiveError):
+        ldp.Aggregate.load(tmp_path / "counts")
 
 
 def test_aggregate_survives_its_file(plan, tmp_path):
@@ -262,3 +376,36 @@ def test_reports_are_sliced_not_indexed(plan):
     assert len(reports[:1]) == 1
     with pytest.raises(TypeError, match="slices"):
         reports[0]
+
+
+def test_reports_are_checked_and_cannot_be_changed_afterwards():
+    plan = ldp.Plan(5, mechanism="ss", epsilon=1.0)
+    reports = plan.privatize([0, 1, 2])
+    buffer = bytearray(reports.to_bytes())
+    read = plan.read(buffer)
+    buffer[24:] = b"\xff" * 3
+    assert plan.aggregate(read) == plan.aggregate(reports)
+    for kept in (read, reports, reports[:2]):
+        with pytest.raises(ValueError, match="read-only"):
+            kept.rows[0, 0] = 1
+    rows = np.array(reports.rows)
+    mine = Reports(plan, rows)
+    rows[:] = 255
+    assert plan.aggregate(mine) == plan.aggregate(reports)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((3, 2), np.uint8), np.zeros((3, 1)), np.zeros(3, np.uint8), np.full((3, 1), 255, np.uint8), None],
+)
+def test_rows_that_are_not_reports_are_refused(rows):
+    with pytest.raises(WireError):
+        Reports(ldp.Plan(5, mechanism="llh", epsilon=1.0), rows)
+
+
+def test_a_mechanism_under_a_borrowed_name_is_refused():
+    class Evil(MECHANISMS["grr"]):
+        pass
+
+    with pytest.raises(InvalidInputError, match="name of its own"):
+        ldp.Plan(5, Evil(5, 1.0))

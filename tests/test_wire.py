@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import localdp as ldp
 from localdp import canonical, galois, hashing
 from localdp.checks.replay import Replay
-from localdp.errors import WireCode, WireError
+from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.mechanisms import MECHANISMS
 from localdp.plan import Reports
 
@@ -107,6 +107,21 @@ def test_batches_are_read_from_any_buffer():
     data = reports.to_bytes()
     for twin in (data, bytearray(data), memoryview(data), reports.to_json(), reports.to_json().encode()):
         assert np.array_equal(plan.read(twin).rows, reports.rows)
+
+
+@pytest.mark.parametrize("data", [None, 7, [1, 2], np.zeros(3)])
+def test_what_is_not_bytes_or_text_is_refused(data):
+    with pytest.raises(InvalidInputError, match="bytes or text"):
+        ldp.Plan(9, mechanism="oue", epsilon=1.0).read(data)
+
+
+def test_json_is_read_strictly():
+    plan = ldp.Plan(9, mechanism="oue", epsilon=1.0)
+    text = plan.privatize([1]).to_json()
+    twice = '{"plan": "x",' + text[1:]
+    for batch in (twice, b"{" + text.encode("utf-16-le"), text.encode("utf-16"), text.replace('"reports"', '"plan"')):
+        with pytest.raises(WireError):
+            plan.read(batch)
 
 
 @pytest.mark.parametrize(

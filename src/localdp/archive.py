@@ -1,18 +1,20 @@
-"""Saved aggregates: a small binary file, no pickle, that notices any change to itself.
+"""Saved aggregates: a small binary file, no pickle, that notices any damage to itself.
 
     "LDPAGG1\\n" | uint32 length | header, canonical JSON {"n": .., "plan": {..}} | int64 counts | sha256 of all before
 
-Integers are little-endian. A file is written beside its place and moved there, so a crash leaves the old one.
+Integers are little-endian. The checksum has no key: it tells damage, not a forger. A file is written beside its
+place and moved there, so a crash leaves the old one.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import json
 import os
+import secrets
+import shutil
 import struct
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -31,15 +33,20 @@ def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[n
     encoded = canonical.dumps(header).encode()
     content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
     target = Path(path)
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no folder to save in", str(target))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as file:
             file.write(content + hashlib.sha256(content).digest())
             file.flush()
             os.fsync(file.fileno())
-            Path(file.name).replace(target)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+        if target.exists():
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
@@ -51,6 +58,9 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64
     if hashlib.sha256(content).digest() != digest:
         raise ArchiveError(f"{path} was cut short or altered since it was saved: its checksum does not match")
     start = len(_MAGIC) + _LENGTH.size
-    (length,) = _LENGTH.unpack(content[len(_MAGIC) : start])
-    header: dict[str, Any] = json.loads(content[start : start + length])
-    return header, np.frombuffer(content[start + length :], "<i8").astype(np.int64)
+    try:
+        (length,) = _LENGTH.unpack(content[len(_MAGIC) : start])
+        header: dict[str, Any] = canonical.loads(content[start : start + length])
+        return header, np.frombuffer(content[start + length :], "<i8").astype(np.int64)
+    except (struct.error, ValueError) as error:
+        raise ArchiveError(f"{path} is not a usable aggregate: {error}") from None

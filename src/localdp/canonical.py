@@ -36,6 +36,25 @@ def dumps(value: Any) -> str:
     raise ValueError(f"{value!r} has no place in JSON")
 
 
+def loads(text: str | bytes) -> Any:
+    """Read JSON strictly: UTF-8, no key twice, no NaN. `ValueError` for anything else."""
+    try:
+        decoded = text if isinstance(text, str) else bytes(text).decode("utf-8")
+        return json.loads(decoded, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key is there twice, so readers may disagree on its value")
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} has no place in JSON")
+
+
 def _string(text: str) -> str:
     text.encode("utf-8")  # a lone surrogate is not text: UnicodeEncodeError is a ValueError
     return json.dumps(text, ensure_ascii=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from localdp import canonical
 from localdp.errors import DomainError, UnknownItemError
+from localdp.frozen import Frozen
 
 Item = str | int | float | bool
+LARGEST_SIZE = 2**32
 
 
-class Domain:
+class Domain(Frozen):
     """A fixed list of distinct items: strings, whole numbers, finite floats or booleans.
 
     Given a number d, the items are the indices 0..d-1 themselves. Two domains are equal when they hold the same
@@ -33,13 +35,18 @@ class Domain:
     def __init__(self, items: int | Iterable[Item]) -> None:
         if isinstance(items, str | bytes):
             raise DomainError(f"a domain is a list of items or a number of items, not the text {items!r}")
+        if isinstance(items, Set | Mapping):
+            raise DomainError("a domain needs an order that is the same everywhere: give a list, such as sorted(items)")
         size = _as_size(items)
+        if size is not None and size > LARGEST_SIZE:
+            raise DomainError(f"a domain holds at most 2^32 items, not {size:.3g}")
         self.items: Sequence[Item] = range(size) if size is not None else _checked_items(items)
         if len(self.items) < 2:
             raise DomainError(
                 "a domain needs at least two items: with "
                 + ("one, everybody's answer is known" if len(self.items) else "none, nobody can answer")
             )
+        self._freeze()
 
     @property
     def size(self) -> int:
@@ -48,11 +55,11 @@ class Domain:
 
     def indices(self, values: ArrayLike) -> NDArray[np.int64]:
         """The index of each value; `UnknownItemError` names the values that are not items."""
-        if isinstance(values, str | bytes):
-            raise UnknownItemError(f"values must be a list with one item for each user, not the text {values!r}")
+        if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
+            raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(self.items, range):
-            return self._checked_indices(values)
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
+            return self._checked_indices(values if isinstance(values, np.ndarray) else list(values))
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
         try:
             return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
         except (KeyError, TypeError):
@@ -83,15 +90,16 @@ class Domain:
         except TypeError:
             return False
 
-    def _checked_indices(self, values: ArrayLike) -> NDArray[np.int64]:
-        array = np.asarray(values)
+    def _checked_indices(self, values: Any) -> NDArray[np.int64]:
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            array = np.asarray(values, object)
         if array.size == 0:
             return np.zeros(0, np.int64)
         if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-            raise UnknownItemError(
-                f"this domain is the indices 0..{self.size - 1}, so values must be a flat list of whole numbers, "
-                f"not {array.dtype} of shape {array.shape}"
-            )
+            strange = [value for value in array.tolist() if isinstance(value, bool) or not isinstance(value, int)]
+            raise self._unknown(strange or array.tolist())
         outside = (array < 0) | (array >= self.size)
         if outside.any():
             raise self._unknown(array[outside].tolist())
@@ -105,6 +113,10 @@ class Domain:
             f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {shown}; "
             "every user must hold an item of the domain, so drop them or add an item for the rest"
         )
+
+
+def _is_not_flat(values: object) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim != 1
 
 
 def _as_size(items: object) -> int | None:
@@ -135,6 +147,8 @@ def _checked_items(items: object) -> tuple[Item, ...]:
 def _check_item(item: object) -> None:
     if not isinstance(item, str | int | float) or (isinstance(item, float) and not math.isfinite(item)):
         raise DomainError(f"{item!r} cannot be an item: items are strings, whole numbers, finite floats or booleans")
+    if not isinstance(item, str) and abs(item) > canonical.LARGEST_EXACT_INTEGER:
+        raise DomainError("a number past 2^53 cannot be an item, since other languages lose its digits: use strings")
     try:
         canonical.dumps(item)
     except ValueError as error:

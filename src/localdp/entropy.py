@@ -20,6 +20,7 @@ import hashlib
 import operator
 import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from typing import Protocol, SupportsIndex
 
@@ -72,6 +73,19 @@ class _Encryptor(Protocol):
     def update_into(self, data: memoryview, buffer: memoryview) -> int: ...
 
 
+_STREAMS: weakref.WeakSet[Keystream] = weakref.WeakSet()
+
+
+def _unlock_after_fork() -> None:
+    """A lock that another thread held at the fork would never be released in the child."""
+    for stream in list(_STREAMS):
+        stream._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_after_fork)
+
+
 class Keystream(Entropy):
     """AES-128-CTR output. With no key it takes one from the operating system, again after a fork."""
 
@@ -79,6 +93,7 @@ class Keystream(Entropy):
         self._key = key
         self._lock = threading.Lock()
         self._start()
+        _STREAMS.add(self)
 
     def _start(self) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -113,7 +128,7 @@ def secure() -> Keystream:
 
 def seeded(seed: SupportsIndex) -> Keystream:
     """A reproducible stream, for simulation only: the seed undoes the noise."""
-    digest = hashlib.sha256(b"localdp seed\0" + str(checked_seed(seed)).encode()).digest()
+    digest = hashlib.sha256(b"localdp seed\0" + f"{checked_seed(seed):x}".encode()).digest()
     return Keystream(digest[:16])
 
 

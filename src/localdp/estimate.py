@@ -22,6 +22,8 @@ from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechan
 from localdp.mechanisms import purity_sentence
 from localdp.mechanisms.base import debias
 
+MOST_USERS = 2**53 - 1  # whole numbers up to here are the same in every language
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -46,6 +48,7 @@ class Estimate:
         set_field(self, "frequencies", frequencies)
         set_field(self, "n", checked_users(self.n))
         set_field(self, "variance", _checked_variance(self.variance))
+        set_field(self, "excess_variance", _checked_excess(self.excess_variance))
         domain = frequencies.size if self.domain is None else self.domain
         domain = domain if isinstance(domain, Domain) else Domain(domain)
         if domain.size != frequencies.size:
@@ -68,7 +71,7 @@ class Estimate:
         [40.0, 0.0]
         """
         p, q = _checked_probability(p_star), _checked_probability(q_star)
-        if not q < p:
+        if not q < p or float(p - q) < 1e-300:
             raise InvalidInputError(f"p* must be larger than q*, but {float(p):g} and {float(q):g} were given")
         users = checked_users(n)
         vector = _checked_vector(counts)
@@ -97,9 +100,10 @@ class Estimate:
 
         Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
         """
-        if not 0 < beta < 1:
-            raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta}")
-        return -NormalDist().inv_cdf(beta / self.domain.size) * self.std_error
+        level = _as_float(beta, "beta is a probability between 0 and 1") / self.domain.size
+        if not 0 < level < 1 / self.domain.size:
+            raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta!r}")
+        return -NormalDist().inv_cdf(level) * self.std_error
 
     def zeroed(self, beta: float = 0.05) -> Estimate:
         """The paper's "-Zero" baseline: estimates below the significance threshold are set to 0."""
@@ -118,8 +122,8 @@ def checked_users(n: Any) -> int:
         users = operator.index(n)
     except TypeError:
         raise InvalidInputError(f"n is the number of users, a whole number, not {n!r}") from None
-    if users < 0:
-        raise InvalidInputError(f"n is the number of users and cannot be {users}")
+    if isinstance(n, bool) or not 0 <= users <= MOST_USERS:
+        raise InvalidInputError(f"n is the number of users, at most 2^53, and cannot be {n!r:.40}")
     if users == 0:
         raise EmptyError("there are no users (n = 0), so there is nothing to estimate")
     return users
@@ -128,7 +132,7 @@ def checked_users(n: Any) -> int:
 def _checked_vector(values: ArrayLike) -> NDArray[np.float64]:
     try:
         vector = np.array(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise FrequencyError("frequencies must be a flat list of numbers, one for each item") from None
     if vector.ndim != 1:
         raise FrequencyError(f"frequencies must be a flat list, one for each item, not of shape {vector.shape}")
@@ -142,13 +146,24 @@ def _checked_vector(values: ArrayLike) -> NDArray[np.float64]:
 def _checked_variance(variance: Any) -> float:
     if variance is None:
         raise ImpureMechanismError(purity_sentence("an estimate without a known variance"))
-    try:
-        value = float(variance)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"variance is one number, the same for all items, not {variance!r}") from None
+    value = _as_float(variance, "variance is one number, the same for all items")
     if not value >= 0:
         raise InvalidInputError(f"a variance is at least 0, not {value}")
     return value
+
+
+def _checked_excess(excess: Any) -> float:
+    value = _as_float(excess, "excess_variance is one number, the same for all items")
+    if not math.isfinite(value):
+        raise InvalidInputError(f"excess_variance must be finite, not {value}")
+    return value
+
+
+def _as_float(number: Any, sentence: str) -> float:
+    try:
+        return float(number)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{sentence}, not {number!r:.60}") from None
 
 
 def _checked_probability(probability: Any) -> Fraction:

@@ -29,10 +29,16 @@ _MARGIN = Fraction(1, 10**90)  # covers the last digit of the context
 def checked_epsilon(epsilon: object) -> float:
     """A privacy budget as a float in (0, 16], or an `EpsilonError` that says what to do."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise EpsilonError(f"epsilon must be a number in (0, 16], not {epsilon!r}")
-    value = float(epsilon)
+        raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {epsilon!r:.60}")
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
+    if math.isfinite(value) and value > epsilon:
+        value = math.nextafter(value, 0)  # a fraction may lie between two floats: never take the larger
     if not 0 < value <= LARGEST_EPSILON:
-        hint = "0 would say nothing at all" if value <= 0 else "a larger one would hide next to nothing"
+        hint = "there is no privacy less than none" if value < 0 else "0 would say nothing at all"
+        hint = "a larger one would hide next to nothing" if value > 0 else hint
         hint = "it must be finite" if not math.isfinite(value) else hint
         raise EpsilonError(f"epsilon must be in (0, 16], not {value}: {hint}")
     return value

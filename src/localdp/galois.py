@@ -24,11 +24,12 @@ Walsh-Hadamard transform of size N. Nothing is ever n times d.
 
 **The other way round.** <aX^i, x> = <X^i, A'x> where A' is the transpose of multiplication by a, so h_a(x) is the
 low m bits of A'x, and the items that support (a, z) are A'^-1 (z + 2^m w) for w < N/g: the hash of all r bits
-under a^-1. When g is large they are few, and counting them one by one is cheaper than transforming.
+under a^-1. When there are few reports, or g is large, listing those items is cheaper than transforming.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -40,7 +41,7 @@ Elements = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 _ONE = np.uint64(1)
-_HISTOGRAM_CELLS = 1 << 25  # of int32, with as many int64 while counting: 384 MiB
+_HISTOGRAM_BITS = 25  # int32, with as many int64 while counting: 384 MiB
 
 
 @cache
@@ -126,83 +127,94 @@ def multiply(left: Elements, right: Elements, degree: int) -> Elements:
 
 
 def count_support(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
-    """How many reports (multiplier, symbol) support each item below `size`, the cheapest way that fits in memory."""
-    reports, field = multipliers.size, 1 << degree
-    items_of_each, cells = field >> bits, field << bits
-    if reports * size * bits <= cells + field * degree:
-        return count_directly(multipliers, symbols, size, degree, bits)
-    if cells > _HISTOGRAM_CELLS and reports * items_of_each < cells * bits:
-        return count_listed(multipliers, symbols, size, degree, bits)
-    return count_transformed(multipliers, symbols, size, degree, bits)
-
-
-def count_directly(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
-    """The definition: hash every item under every report. For few reports."""
-    items = np.arange(size, dtype=np.uint64)
-    counts = np.zeros(size, np.int64)
-    step = max(1, (1 << 22) // size)
-    for start in range(0, multipliers.size, step):
-        block = slice(start, start + step)
-        hashed = linear_hash(multipliers[block, None], items, degree, bits)
-        counts += (hashed == symbols[block, None]).sum(axis=0)
-    return counts
+    """How many reports (multiplier, symbol) support each item below `size`, the cheapest way."""
+    # About how many nanoseconds each way takes; only their order matters.
+    reports, field, alphabet = multipliers.size, 1 << degree, 1 << bits
+    listing = 8 * reports * (field >> bits) + 8 * reports * degree * (degree - bits + 1)
+    collecting = min(8 * reports * alphabet, 3 * field * alphabet * (bits + 2) + 6 * reports)
+    count = count_listed if listing < collecting + 3 * field * degree else count_transformed
+    return count(multipliers, symbols, size, degree, bits)
 
 
 def count_listed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
     """List the N/g items of every report. For many symbols."""
     field = 1 << degree
     counts = np.zeros(field, np.int64)
-    step = 1 << 20
     distinct, place = np.unique(multipliers, return_inverse=True)
     distinct = inverses(distinct, degree)
-    for start in range(0, multipliers.size, step):
-        inverse = distinct[place[start : start + step]]
-        item = linear_hash(inverse, symbols[start : start + step], degree, degree)
-        units = _ONE << np.arange(bits, degree, dtype=np.uint64)
+    units = _ONE << np.arange(bits, degree, dtype=np.uint64)
+    for block in _blocks(multipliers.size, field >> bits):
+        inverse = distinct[place[block]]
         free = linear_hash(inverse, units[:, None], degree, degree)
-        counts += np.bincount(item.view(np.int64), minlength=field)
-        for number in range(1, field >> bits):
-            item ^= free[_lowest_set_bit(number)]  # Gray code: one basis vector a step
-            counts += np.bincount(item.view(np.int64), minlength=field)
+        items = _span(linear_hash(inverse, symbols[block], degree, degree), free)
+        counts += np.bincount(items.view(np.int64), minlength=field)
     return counts[:size]
 
 
 def count_transformed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
-    """Histogram, transform over the symbols, scatter to products, transform over the items. The usual way."""
-    field, alphabet = 1 << degree, 1 << bits
-    collected = np.zeros(field, np.int64)
-    block = max(1, min(field, _HISTOGRAM_CELLS >> bits))
-    order = np.argsort(multipliers) if block < field else slice(None)
-    multipliers, symbols = multipliers[order], symbols[order]
-    for first in range(0, field, block):
-        if block < field:
-            lo, hi = np.searchsorted(multipliers, np.array([first, first + block], np.uint64))
-            reports = slice(lo, hi)
-        else:
-            reports = slice(None)
-        histogram = _histogram(multipliers[reports] - np.uint64(first), symbols[reports], block, alphabet)
-        walsh_hadamard(histogram)
-        powers = [np.arange(first, first + block, dtype=np.uint64)]
-        for _ in range(1, bits):
-            powers.append(times_x(powers[-1], degree))
-        product = np.zeros(block, np.uint64)
-        for number in range(1, alphabet):
-            product ^= powers[_lowest_set_bit(number)]
-            gray = number ^ number >> 1
-            # a -> u a is one-to-one, so no index repeats and += is safe.
-            collected[product] += histogram[gray]
+    """Collect the characters of the reports and transform over the items. The usual way."""
+    many = multipliers.size > 1 << degree and degree + bits <= _HISTOGRAM_BITS and multipliers.size < 1 << 30
+    collected = (_collect_histogram if many else _collect_reports)(multipliers, symbols, degree, bits)
     walsh_hadamard(collected)
     return (collected[:size] + multipliers.size) >> bits
 
 
-def _histogram(multipliers: Elements, symbols: Elements, rows: int, alphabet: int) -> NDArray[np.int32]:
-    """How many reports hold each (symbol, multiplier), symbols first, so that each is a contiguous row."""
-    counts = np.zeros(alphabet * rows, np.int32)
-    step = max(1 << 20, counts.size)
+def _collect_histogram(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
+    """G from the histogram of (symbol, multiplier), transformed over the symbols: for more reports than multipliers."""
+    field, alphabet = 1 << degree, 1 << bits
+    histogram = np.zeros(alphabet * field, np.int32)
+    step = max(1 << 20, histogram.size)
     for start in range(0, multipliers.size, step):
-        cell = symbols[start : start + step] * np.uint64(rows) + multipliers[start : start + step]
-        counts += np.bincount(cell.view(np.int64), minlength=counts.size).astype(np.int32)
-    return counts.reshape(alphabet, rows)
+        cell = symbols[start : start + step] << np.uint64(degree) | multipliers[start : start + step]
+        histogram += np.bincount(cell.view(np.int64), minlength=histogram.size).astype(np.int32)
+    by_symbol = histogram.reshape(alphabet, field)
+    walsh_hadamard(by_symbol)
+    powers = _powers(np.arange(field, dtype=np.uint64), degree, bits)
+    collected = np.zeros(field, np.int64)
+    product = np.zeros(field, np.uint64)
+    for number in range(1, alphabet):
+        product ^= powers[_lowest_set_bit(number)]  # Gray code: one power a step
+        # a -> u a is one-to-one, so no index repeats and += is safe.
+        collected[product] += by_symbol[number ^ number >> 1]
+    return collected
+
+
+def _collect_reports(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
+    """G report by report: the g - 1 products of each multiplier, with the sign of its symbol in the top bit."""
+    collected = np.zeros(1 << degree, np.int64)
+    sign, mask = np.uint64(63), np.uint64((1 << degree) - 1)
+    for block in _blocks(multipliers.size, 1 << bits):
+        signed = [
+            power | (symbols[block] >> np.uint64(place) & _ONE) << sign
+            for place, power in enumerate(_powers(multipliers[block], degree, bits))
+        ]
+        products = _span(np.zeros(signed[0].size, np.uint64), signed)[signed[0].size :]
+        index = (products & mask).view(np.int64)
+        weight = 1.0 - 2.0 * (products >> sign)
+        collected += np.bincount(index, weight, collected.size).astype(np.int64)
+    return collected
+
+
+def _powers(elements: Elements, degree: int, count: int) -> list[Elements]:
+    """The elements times 1, X, X^2, .."""
+    powers = [elements]
+    for _ in range(1, count):
+        powers.append(times_x(powers[-1], degree))
+    return powers
+
+
+def _span(start: Elements, basis: Iterable[Elements]) -> Elements:
+    """Each start plus every combination of its basis vectors, the start itself first."""
+    combined = start
+    for vector in basis:
+        combined = np.concatenate([combined, combined ^ np.tile(vector, combined.size // start.size)])
+    return combined
+
+
+def _blocks(reports: int, each: int) -> Iterator[slice]:
+    """Slices of the reports that become at most about 2^22 numbers each."""
+    step = max(1, (1 << 22) // each)
+    return (slice(start, start + step) for start in range(0, reports, step))
 
 
 def _lowest_set_bit(number: int) -> int:

@@ -11,7 +11,6 @@ The three know each other and nothing else does the binding, so they share this 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from localdp import archive, canonical, entropy, exact, wire
+from localdp import archive, canonical, entropy, wire
 from localdp.bitstrings import Rows
 from localdp.domain import Domain, Item
 from localdp.errors import (
@@ -34,9 +33,11 @@ from localdp.errors import (
     LocalDPError,
     PlanError,
     PlanMismatchError,
+    WireCode,
+    WireError,
 )
-from localdp.estimate import Estimate
-from localdp.mechanisms import Mechanism, create
+from localdp.estimate import MOST_USERS, Estimate, checked_users
+from localdp.mechanisms import MECHANISMS, Mechanism, create
 
 _FORMAT = "localdp-plan/1"
 
@@ -66,15 +67,12 @@ class Plan:
     ) -> None:
         domain = domain if isinstance(domain, Domain) else Domain(domain)
         if isinstance(mechanism, Mechanism):
-            if epsilon is not None or mechanism.size != domain.size:
-                raise InvalidInputError(
-                    "a mechanism given as an object brings its own epsilon, and must have the size of the domain"
-                )
+            _check_given(mechanism, epsilon, domain)
             made, why = mechanism, "the mechanism was given"
         else:
-            if epsilon is None:
+            if epsilon is None and isinstance(mechanism, str):
                 raise EpsilonError("a plan needs an epsilon, the privacy budget of one report, in (0, 16]")
-            choice = create(mechanism, domain.size, exact.checked_epsilon(epsilon))
+            choice = create(mechanism, domain.size, epsilon)
             made, why = choice.mechanism, choice.why
         for name, value in (("domain", domain), ("mechanism", made), ("why", why)):
             object.__setattr__(self, name, value)
@@ -92,9 +90,9 @@ class Plan:
     def from_json(cls, text: str | bytes) -> Self:
         """Read a plan, and refuse one whose parameters are not exactly what its epsilon gives."""
         try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            raise PlanError("this is not a plan: it is not JSON") from None
+            document = canonical.loads(text)
+        except ValueError as error:
+            raise PlanError(f"this is not a plan: {error}") from None
         return cls._from_document(document)
 
     def privatize(self, values: ArrayLike, seed: int | None = None) -> Reports:
@@ -103,17 +101,17 @@ class Plan:
         if not indices.size:
             raise EmptyError("no values were given: a report needs somebody's item")
         source = entropy.secure() if seed is None else entropy.seeded(seed)
-        return Reports(self, self.mechanism.privatize(indices, source))
+        return Reports._trusted(self, self.mechanism.privatize(indices, source))
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
         """The reports in a batch, binary or JSON; a `WireError` says what is wrong with anything else."""
+        if not isinstance(data, str | bytes | bytearray | memoryview):
+            raise InvalidInputError(f"a batch of reports is bytes or text, not {type(data).__name__}")
+        batch = data if isinstance(data, str) else bytes(data)  # a copy, unless nobody can change it
         shape = (self.fingerprint, self.mechanism.report_bytes)
-        if isinstance(data, str) or bytes(data[:1]) == b"{":
-            rows = wire.unpack_json(data if isinstance(data, str) else bytes(data), *shape)
-        else:
-            rows = wire.unpack(data, *shape)
-        self.mechanism.validate(rows)
-        return Reports(self, rows)
+        if isinstance(batch, str) or batch[:1] == b"{":
+            return Reports(self, wire.unpack_json(batch, *shape))
+        return Reports(self, wire.unpack(batch, *shape))
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """Add up reports: for each item, how many support it."""
@@ -149,8 +147,8 @@ class Plan:
             raise PlanError("this is not a plan: its domain, mechanism or epsilon is missing or misshapen") from None
         if canonical.dumps(plan._document()) != _canonical_or_none(document):
             raise PlanError(
-                "this plan was altered: its parameters are not those that its domain, mechanism and epsilon give, "
-                "so it might not protect what it says"
+                "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not "
+                "protect what it says"
             )
         return plan
 
@@ -166,18 +164,47 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Private reports, one row of bytes for each user, laid out as they travel."""
+    """Private reports, one row of bytes for each user, laid out as they travel; checked, and not to be changed."""
 
     plan: Plan
     rows: Rows
 
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.rows)
+        shape = (len(rows) if rows.ndim else 0, self.plan.mechanism.report_bytes)
+        if rows.dtype != np.uint8 or rows.shape != shape:
+            raise WireError(
+                WireCode.WRONG_LENGTH,
+                f"reports under this plan are rows of {shape[1]} bytes, not {rows.dtype} {rows.shape}",
+            )
+        if rows.flags.writeable:
+            rows = rows.copy()
+        rows.setflags(write=False)
+        self.plan.mechanism.validate(rows)
+        object.__setattr__(self, "rows", rows)
+
+    @classmethod
+    def _trusted(cls, plan: Plan, rows: Rows) -> Reports:
+        """Reports that this process made or checked itself."""
+        reports = object.__new__(cls)
+        rows.setflags(write=False)
+        object.__setattr__(reports, "plan", plan)
+        object.__setattr__(reports, "rows", rows)
+        return reports
+
     def to_bytes(self) -> bytes:
         """The batch in the wire format, for `Plan.read`."""
+        self._check_some()
         return wire.pack(self.plan.fingerprint, self.rows)
 
     def to_json(self) -> str:
         """The batch as JSON, for curl and other languages."""
+        self._check_some()
         return wire.pack_json(self.plan.fingerprint, self.rows)
+
+    def _check_some(self) -> None:
+        if not len(self):
+            raise EmptyError("a batch needs at least one report")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -185,14 +212,16 @@ class Reports:
     def __getitem__(self, part: slice) -> Reports:
         if not isinstance(part, slice):
             raise TypeError("reports are taken by slices, such as reports[10:20]")
-        return Reports(self.plan, self.rows[part])
+        return Reports._trusted(self.plan, self.rows[part])
 
     def __repr__(self) -> str:
-        return f"<{len(self)} reports of {self.plan.mechanism.report_bytes} bytes under {self.plan!r}>"
+        return f"<Reports of {len(self)} users under {self.plan!r}>"
 
 
 class Aggregate:
     """How many reports support each item: int64 counts, n and the plan. Adding and merging commute.
+
+    An aggregate changes as reports come in and is not for several threads at once: give each its own and merge them.
 
     >>> plan = Plan(4, mechanism="oue", epsilon=2.0)
     >>> one, two = plan.privatize([0, 1]), plan.privatize([3])
@@ -202,23 +231,25 @@ class Aggregate:
 
     def __init__(self, plan: Plan, counts: NDArray[np.int64] | None = None, n: int = 0) -> None:
         self.plan = plan
-        self.counts = np.zeros(plan.domain.size, np.int64) if counts is None else np.array(counts, np.int64)
-        self.n = n
-        if self.counts.shape != (plan.domain.size,) or (self.counts < 0).any() or (self.counts > n).any():
-            raise FrequencyError(f"an aggregate needs {plan.domain.size} counts between 0 and n = {n}")
+        self.n = _total(n)
+        self.counts = np.zeros(plan.domain.size, np.int64) if counts is None else _whole(counts)
+        if self.counts.shape != (plan.domain.size,) or (self.counts < 0).any() or (self.counts > self.n).any():
+            raise FrequencyError(f"an aggregate needs {plan.domain.size} whole counts between 0 and n = {self.n}")
 
     def add(self, reports: Reports) -> Self:
-        """Count more reports of the same plan."""
-        self._check_plan(reports.plan, "reports")
+        """Count more reports of the same plan, in place; the aggregate itself is returned."""
+        self._check_plan(reports, Reports)
+        n = _total(self.n + len(reports))
         self.counts += self.plan.mechanism.count(reports.rows)
-        self.n += len(reports)
+        self.n = n
         return self
 
     def merge(self, other: Aggregate) -> Self:
-        """Add another aggregate of the same plan."""
-        self._check_plan(other.plan, "aggregate")
+        """Add another aggregate of the same plan, in place; the aggregate itself is returned."""
+        self._check_plan(other, Aggregate)
+        n = _total(self.n + other.n)
         self.counts += other.counts
-        self.n += other.n
+        self.n = n
         return self
 
     def estimate(self) -> Estimate:
@@ -242,16 +273,20 @@ class Aggregate:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a saved aggregate; a file that is not one, or was altered, is an `ArchiveError`."""
         header, counts = archive.load(path)
+        if not isinstance(header, dict) or set(header) != {"n", "plan"}:
+            raise ArchiveError(f"{path} is not a usable aggregate: its header has other keys than n and plan")
         try:
             return cls(Plan._from_document(header["plan"]), counts, header["n"])
-        except (LocalDPError, KeyError, TypeError) as error:
+        except LocalDPError as error:
             raise ArchiveError(f"{path} is not a usable aggregate: {error}") from error
 
-    def _check_plan(self, other: Plan, what: str) -> None:
-        if other != self.plan:
+    def _check_plan(self, other: Any, kind: type[Any]) -> None:
+        if not isinstance(other, kind):
+            hint = "; read bytes with plan.read first" if isinstance(other, bytes | str) else ""
+            raise InvalidInputError(f"{kind.__name__} are needed here, not {type(other).__name__}{hint}")
+        if other.plan != self.plan:
             raise PlanMismatchError(
-                f"this {what} belongs to plan {other.fingerprint[:12]} ({other.mechanism!r}), not to "
-                f"{self.plan.fingerprint[:12]} ({self.plan.mechanism!r}): their counts mean different things"
+                f"{other!r} cannot be added under {self.plan!r}: their counts mean different things"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -265,29 +300,55 @@ class Aggregate:
     __hash__ = None  # type: ignore[assignment]  # it changes as reports come in
 
     def __repr__(self) -> str:
-        return f"<Aggregate of {self.n} reports under {self.plan!r}>"
+        return f"<Aggregate of {self.n} users under {self.plan!r}>"
+
+
+def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) -> None:
+    if epsilon is not None or mechanism.size != domain.size:
+        raise InvalidInputError(
+            "a mechanism given as an object brings its own epsilon, and must have the size of the domain"
+        )
+    if mechanism.width != 64:
+        raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
+    if MECHANISMS.get(mechanism.name, type(mechanism)) is not type(mechanism):
+        raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: give it a name of its own")
 
 
 def _canonical_or_none(document: Any) -> str | None:
     try:
         return canonical.dumps(document)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
-def _checked_frequencies(frequencies: ArrayLike, size: int) -> NDArray[np.int64]:
-    given = np.asarray(frequencies)
-    if given.shape != (size,):
-        raise DomainError(f"frequencies must be a flat list of {size}, one for each item, not of shape {given.shape}")
+def _total(n: int) -> int:
+    """A number of users that may still be 0."""
+    return 0 if isinstance(n, int) and not isinstance(n, bool) and n == 0 else checked_users(n)
+
+
+def _whole(numbers: ArrayLike) -> NDArray[np.int64]:
+    """A copy of the numbers as int64, if they are whole; a `FrequencyError` if not."""
     try:
-        held = given.astype(np.int64)
-        whole = bool((held == given).all())
+        given = np.asarray(numbers)
+        if given.dtype.kind in "iuf":
+            with np.errstate(invalid="ignore"):
+                whole = given.astype(np.int64)
+            if (whole == given).all():
+                return whole
     except (TypeError, ValueError, OverflowError):
-        whole = False
-    if not whole:
-        raise FrequencyError("frequencies count people: every one must be a whole number")
+        pass
+    raise FrequencyError("frequencies and counts are numbers of people: every one must be a whole number")
+
+
+def _checked_frequencies(frequencies: ArrayLike, size: int) -> NDArray[np.int64]:
+    held = _whole(frequencies)
+    if held.shape != (size,):
+        raise DomainError(f"frequencies must be a flat list of {size}, one for each item, not of shape {held.shape}")
     if (held < 0).any():
-        raise FrequencyError(f"frequencies count people: item {int(np.argmax(held < 0))} has {held.min()}")
-    if not held.sum():
+        first = int(np.argmax(held < 0))
+        raise FrequencyError(f"frequencies count people: item {first} has {held[first]}")
+    if held.sum(dtype=np.float64) > MOST_USERS:
+        raise FrequencyError("the frequencies sum to more than 2^53 people")
+    if not held.any():
         raise EmptyError("nobody holds anything: the frequencies sum to 0")
     return held

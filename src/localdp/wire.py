@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from localdp import canonical
 from localdp.bitstrings import Rows
 from localdp.errors import WireCode, WireError
 
@@ -35,9 +36,9 @@ def pack(fingerprint: str, rows: Rows) -> bytes:
     return _HEADER.pack(MAGIC, bytes.fromhex(fingerprint)[:16], rows.shape[0]) + rows.tobytes()
 
 
-def unpack(data: bytes | bytearray | memoryview, fingerprint: str, report_bytes: int) -> Rows:
-    """The reports of a batch in bytes."""
-    view = memoryview(data).cast("B")
+def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
+    """The reports of a batch in bytes: a view of them, which nobody can change."""
+    view = memoryview(data)
     if bytes(view[:4]) != MAGIC[: len(view)]:
         raise WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
     if len(view) < _HEADER.size:
@@ -56,7 +57,9 @@ def unpack(data: bytes | bytearray | memoryview, fingerprint: str, report_bytes:
             f"the batch should hold {count} reports of {report_bytes} bytes, but ends too early",
         )
     if len(body) > count * report_bytes:
-        raise WireError(WireCode.TRAILING_BYTES, f"{len(body) - count * report_bytes} bytes follow the last report")
+        raise WireError(
+            WireCode.TRAILING_BYTES, f"the batch goes on {len(body) - count * report_bytes} bytes after the last report"
+        )
     return np.frombuffer(body, np.uint8).reshape(count, report_bytes)
 
 
@@ -69,9 +72,9 @@ def pack_json(fingerprint: str, rows: Rows) -> str:
 def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
     """The reports of a batch in JSON."""
     try:
-        batch = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WireError(WireCode.BAD_JSON, "this is not a batch of reports: it is not JSON") from None
+        batch = canonical.loads(text)
+    except ValueError as error:
+        raise WireError(WireCode.BAD_JSON, f"this is not a batch of reports: {error}") from None
     if not isinstance(batch, dict) or set(batch) != {"plan", "reports"} or not isinstance(batch["reports"], list):
         raise WireError(WireCode.BAD_JSON, 'a batch in JSON is {"plan": "<fingerprint>", "reports": ["<base64>", ...]}')
     if batch["plan"] != fingerprint:

@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from localdp.errors import ImpureMechanismError, UnknownMechanismError
 from localdp.mechanisms.base import Channel, Mechanism
 from localdp.mechanisms.choice import Choice, choose
@@ -43,7 +45,7 @@ __all__ = [
     "create",
 ]
 
-# In order of the cost of counting, which settles ties in `auto`.
+# In order of the cost of counting, which settles ties in `auto`; it leaves out those that count pairs.
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind
     for kind in (
@@ -68,13 +70,19 @@ _IMPURE = {
 
 def create(name: str, size: int, epsilon: float) -> Choice:
     """The mechanism of that name, or with "auto" the best one for the domain and the budget."""
+    if not isinstance(name, str):
+        raise UnknownMechanismError(
+            f"a mechanism is a word such as 'auto' or 'llh', not {name!r}; a budget is given as epsilon={name!r}"
+        )
     if name == "auto":
-        return choose(tuple(MECHANISMS.values()), size, epsilon)
+        return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError(purity_sentence(_IMPURE[name]))
     if name not in MECHANISMS:
-        known = ", ".join([*sorted(MECHANISMS), "auto"])
-        raise UnknownMechanismError(f"there is no mechanism {name!r}; the mechanisms are {known}")
+        known = [*sorted(MECHANISMS), "auto"]
+        close = get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UnknownMechanismError(f"there is no mechanism {name!r}; {hint}there are {', '.join(known)}")
     mechanism = MECHANISMS[name](size, epsilon)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
 

@@ -15,6 +15,7 @@ exact `p`, `q` and `ratio`, and the layout of the report; the rest is here.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,14 +28,23 @@ from numpy.typing import NDArray
 
 from localdp import bitstrings, entropy, exact
 from localdp.bitstrings import Rows
+from localdp.domain import LARGEST_SIZE
 from localdp.entropy import Entropy
-from localdp.errors import ChannelTooLargeError, DomainError, EpsilonError, WireCode, WireError
+from localdp.errors import (
+    ChannelTooLargeError,
+    DomainError,
+    EpsilonError,
+    InvalidInputError,
+    WireCode,
+    WireError,
+)
+from localdp.frozen import Frozen
 
 Counts = NDArray[np.int64]
 Indices = NDArray[np.int64]
 
-LARGEST_SIZE = 2**32
 _LARGEST_CHANNEL = 1 << 20
+_BATCH_USERS, _BATCH_BYTES = 1 << 22, 1 << 26
 _CHUNK_WORDS = 1 << 18  # users are randomized in chunks of about 2 MiB of words
 
 
@@ -58,7 +68,7 @@ class Channel:
         return max(max(column) / min(column) for column in columns)
 
 
-class Mechanism(ABC):
+class Mechanism(Frozen, ABC):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `epsilon` asks for a budget; the attribute of that name is the one realised, never larger. `width` is the
@@ -68,19 +78,22 @@ class Mechanism(ABC):
     name: ClassVar[str]
     exactly_pure: ClassVar[bool] = True
     """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never does."""
+    counts_pairs: ClassVar[bool] = False
+    """True where counting takes n times d steps, which no collector of size can afford."""
 
     def __init__(self, size: int, epsilon: float, width: int = 64) -> None:
-        self.size = size
+        self.size = _checked_size(size)
         self.requested_epsilon = exact.checked_epsilon(epsilon)
+        if width not in range(1, 65):
+            raise InvalidInputError(f"a width is a whole number of bits from 1 to 64, not {width!r}")
         self.width = width
-        if not 2 <= size <= LARGEST_SIZE:
-            raise DomainError(f"a mechanism needs 2 to 2^32 items, not {size}")
         self.configure()
         if self.p <= self.q:
             raise EpsilonError(
                 f"epsilon {self.requested_epsilon:g} is too small for {self.name} on {size} items: at {width} bits of "
                 "resolution the report would not depend on the item at all; use a larger epsilon"
             )
+        self._freeze()
 
     # What an author writes.
 
@@ -141,7 +154,7 @@ class Mechanism(ABC):
         source = entropy.secure() if seed is None else entropy.seeded(seed)
         counts = np.zeros(self.size, np.int64)
         for values in self._holders(frequencies):
-            counts += self.count(self.randomize(values, source))
+            counts += self.count(self.privatize(values, source))
         return counts
 
     # What is derived.
@@ -186,6 +199,9 @@ class Mechanism(ABC):
 
     def privatize(self, values: Indices, source: Entropy) -> Rows:
         """`randomize` in chunks, so that the working memory does not grow with the number of users."""
+        if source.width != self.width:
+            # Thresholds out of 2^width compared with words of another width would be no privacy at all.
+            raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
         rows = np.empty((values.size, self.report_bytes), np.uint8)
         for start in range(0, values.size, self._chunk_users):
             chunk = slice(start, start + self._chunk_users)
@@ -201,14 +217,15 @@ class Mechanism(ABC):
         return max(1, _CHUNK_WORDS // (1 + self.report_bits // 64))
 
     def _holders(self, frequencies: Counts) -> Iterator[Indices]:
-        """The item of every user, in chunks."""
+        """The item of every user, in batches of up to 64 MiB of reports, so that counting pays off."""
         last = np.cumsum(frequencies)
-        for start in range(0, int(last[-1]), self._chunk_users):
-            users = np.arange(start, min(start + self._chunk_users, int(last[-1])))
+        batch = max(1, min(_BATCH_USERS, _BATCH_BYTES // self.report_bytes))
+        for start in range(0, int(last[-1]), batch):
+            users = np.arange(start, min(start + batch, int(last[-1])))
             yield np.searchsorted(last, users, side="right").astype(np.int64)
 
     def _check_channel(self, reports: int) -> None:
-        if self.size * reports > _LARGEST_CHANNEL:
+        if self.size * reports > _LARGEST_CHANNEL or self.report_bits > 64:
             raise ChannelTooLargeError(
                 f"{self.name} on {self.size} items has too many possible reports to list; "
                 "ask for the channel of a small domain"
@@ -224,7 +241,17 @@ class Mechanism(ABC):
         return hash(self._identity())
 
     def __repr__(self) -> str:
-        return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits} bits a report>"
+        return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits}-bit reports>"
+
+
+def _checked_size(size: object) -> int:
+    try:
+        value = operator.index(size)  # type: ignore[arg-type]
+    except TypeError:
+        value = 0
+    if isinstance(size, bool) or not 2 <= value <= LARGEST_SIZE:
+        raise DomainError(f"a mechanism needs a whole number of items from 2 to 2^32, not {size!r}")
+    return value
 
 
 def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> NDArray[np.float64]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from localdp import exact
 from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
 
-TOLERATED_VARIANCE = 1.1  # nobody sees 5% more standard error; everybody sees a thousandfold report
+PRICE_OF_A_BYTE = 0.001  # of the variance: nobody sees that, everybody sees a report of five thousand bytes
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,11 @@ class Choice:
 
 
 def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Choice:
-    """Of the mechanisms within 10% of the least variance, the one with the shortest report.
+    """The least variance, where every byte of the report counts as 0.1% more of it.
 
     Where two tie, the earlier in the list wins: the list is ordered by the cost of counting.
     """
+    exact.checked_epsilon(epsilon)
     candidates: list[Mechanism] = []
     refused: LocalDPError | None = None
     for kind in kinds:
@@ -32,21 +34,27 @@ def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Cho
         except (ImpureMechanismError, EpsilonError) as error:
             refused = error
     if refused and not candidates:
-        raise refused
+        raise EpsilonError(f"no mechanism can be made at epsilon {epsilon:g}: {refused}") from refused
+    chosen = min(candidates, key=_price)
     candidates.sort(key=lambda mechanism: mechanism.variance(1))
-    least = candidates[0].variance(1)
-    close = [mechanism for mechanism in candidates if mechanism.variance(1) <= TOLERATED_VARIANCE * least]
-    chosen = min(close, key=lambda mechanism: (mechanism.report_bits, kinds.index(type(mechanism))))
-    return Choice(chosen, tuple(candidates), _reason(chosen, candidates, close))
+    return Choice(chosen, tuple(candidates), _reason(chosen, candidates))
 
 
-def _reason(chosen: Mechanism, candidates: list[Mechanism], close: list[Mechanism]) -> str:
+def _price(mechanism: Mechanism) -> float:
+    return mechanism.variance(1) * (1 + PRICE_OF_A_BYTE * mechanism.report_bytes)
+
+
+def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
     best = candidates[0]
-    relative = chosen.variance(1) / best.variance(1)
-    accuracy = "the least variance" if chosen is best else f"{relative:.3f} times the least variance ({best.name}'s)"
-    others = [f"{other.name} {other.report_bits}" for other in close if other is not chosen]
-    beaten = f"; as accurate within 10%, but longer or costlier to count: {', '.join(others)} bits" if others else ""
+    accuracy = "the least variance"
+    if chosen is not best:
+        more = chosen.variance(1) / best.variance(1)
+        accuracy = f"{more:.3f} times the least variance, which {best.name} has with {_bytes(best)}"
     return (
-        f"{chosen.name} has {accuracy} on {chosen.size} items at epsilon {chosen.requested_epsilon:g}, "
-        f"with a report of {chosen.report_bits} bits{beaten}"
+        f"{chosen.name} has {accuracy}, on {chosen.size} items at epsilon {chosen.requested_epsilon:g}, "
+        f"and a report of {_bytes(chosen)}"
     )
+
+
+def _bytes(mechanism: Mechanism) -> str:
+    return "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes} bytes"

@@ -25,7 +25,7 @@ class LinearLocalHashing(HashedMechanism):
 
         p* = p,     q* = p (N/g - 1)/(N - 1) + (1 - p) (N/g)/(N - 1)
 
-    with no ideal hash assumed. Counting n reports costs n + N log N.
+    with no ideal hash assumed. Counting many reports costs a transform of size N g and one of size N.
 
     >>> mechanism = LinearLocalHashing(size=41_270, epsilon=1.0)
     >>> mechanism.degree, mechanism.symbol_bits, mechanism.report_bits

@@ -28,6 +28,7 @@ class LocalHashing(HashedMechanism):
     """
 
     exactly_pure = False
+    counts_pairs = True
 
     @abstractmethod
     def symbols(self) -> int:
