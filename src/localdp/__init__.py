@@ -3,6 +3,7 @@
     Encode, Perturb   t_u = PE(item of user u)                 on the device; spends epsilon
     Aggregate         c_i = #{u : i in Support(t_u)}           integers, mergeable
     Estimate          fhat_i = (c_i - n q*) / (p* - q*)        unbiased
+    Calibrate         ftilde_i = E[f | fhat_i],  f ~ p_f,  fhat = f + s,  s ~ N(0, n q*(1-q*)/(p*-q*)^2)
 
 >>> import localdp as ldp
 >>> plan = ldp.Plan(["tea", "coffee", "water"], epsilon=1.0)
@@ -11,6 +12,8 @@
 (3, 3)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from localdp import datasets, errors, mechanisms
 from localdp.domain import Domain
 from localdp.errors import LocalDPError
@@ -18,18 +21,56 @@ from localdp.estimate import Estimate
 from localdp.mechanisms import Channel, Mechanism
 from localdp.plan import Aggregate, Plan, Reports
 
+if TYPE_CHECKING:
+    from localdp.calibrated import Calibrated
+    from localdp.priors import (
+        NPMLE,
+        FittedPrior,
+        Fixed,
+        Gaussian,
+        Laplace,
+        Monotone,
+        OptIn,
+        Poisson,
+        PowerLaw,
+        Prior,
+        Smooth,
+    )
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "NPMLE",
     "Aggregate",
+    "Calibrated",
     "Channel",
     "Domain",
     "Estimate",
+    "FittedPrior",
+    "Fixed",
+    "Gaussian",
+    "Laplace",
     "LocalDPError",
     "Mechanism",
+    "Monotone",
+    "OptIn",
     "Plan",
+    "Poisson",
+    "PowerLaw",
+    "Prior",
     "Reports",
+    "Smooth",
     "datasets",
     "errors",
     "mechanisms",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Priors need SciPy, which takes longer to load than everything else together: they come when asked for."""
+    if name in __all__:
+        import importlib
+
+        source = "localdp.calibrated" if name == "Calibrated" else "localdp.priors"
+        return getattr(importlib.import_module(source), name)
+    raise AttributeError(f"module 'localdp' has no attribute {name!r}")

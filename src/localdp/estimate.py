@@ -12,7 +12,7 @@ import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,10 @@ from localdp.domain import Domain, Item
 from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechanismError, InvalidInputError
 from localdp.mechanisms import purity_sentence
 from localdp.mechanisms.base import debias
+
+if TYPE_CHECKING:
+    from localdp.calibrated import Calibrated
+    from localdp.priors import FittedPrior, Prior, Rank
 
 MOST_USERS = 2**53 - 1  # whole numbers up to here are the same in every language
 
@@ -111,6 +115,37 @@ class Estimate:
         return Estimate(
             kept, n=self.n, variance=self.variance, domain=self.domain, excess_variance=self.excess_variance
         )
+
+    def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
+        """Append Calibrate: the posterior of every frequency under a prior, fitted to these estimates if it is a family.
+
+        `prior` is a family (`PowerLaw()`, or its name), which is fitted by `method` ("mean-variance" or "mle" for the paper's
+        families), or a prior that was fitted before and is used as it is. The paper's families take the variance as the paper
+        does, the same for all items; ours use that frequent items have more.
+
+        >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0)
+        >>> est.calibrate("power-law").frequencies.argmax()
+        np.int64(2)
+        """
+        from localdp.calibrated import Calibrated
+        from localdp.priors import FittedPrior, Noise, Observations, Prior, prior_named
+
+        family = prior_named(prior) if isinstance(prior, str) else prior
+        if not isinstance(family, Prior | FittedPrior):
+            raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
+        noise = Noise(self.variance, 0.0 if family.constant_noise else self.excess_variance)
+        if isinstance(family, FittedPrior):
+            if method is not None:
+                raise InvalidInputError("a fitted prior is used as it is: it takes no method")
+            return Calibrated(self.frequencies, self.n, self.domain, family, noise)
+        fitted = family.fit(Observations.usable(self.frequencies, noise, self.n), method)
+        return Calibrated(self.frequencies, self.n, self.domain, fitted, noise)
+
+    def rank_priors(self) -> list[Rank]:
+        """The families from the one that fits these estimates best, under their noise, to the one that fits worst."""
+        from localdp.priors import Noise, Observations, rank
+
+        return rank(Observations.usable(self.frequencies, Noise(self.variance, self.excess_variance), self.n))
 
     def __repr__(self) -> str:
         return f"<Estimate of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"

@@ -1,0 +1,67 @@
+"""The priors: how the true frequencies of the items are distributed, and how that is learnt from noisy estimates.
+
+| name | class | shape | fitted by |
+|---|---|---|---|
+| `power-law` | `PowerLaw` | k^-alpha on 1..n; the paper's | mean-variance, mle |
+| `gaussian` | `Gaussian` | around a level | mean-variance, mle |
+| `laplace` | `Laplace` | around a level, with outliers | mean-variance, mle |
+| `poisson` | `Poisson` | around a level, by chance | mean-variance, mle |
+| `smooth` | `Smooth` | a power law whose exponent drifts, with empty items | marginal likelihood |
+| `monotone` | `Monotone` | never increasing | mle |
+| `npmle` | `NPMLE` | anything: a few atoms | mle |
+| `opt-in` | `OptIn` | learnt from users who share their item | marginal likelihood |
+| `fixed` | `Fixed` | known beforehand | - |
+| `auto` | `Auto` | `smooth` or `npmle`, whichever the estimates call for | marginal likelihood |
+"""
+
+from __future__ import annotations
+
+from localdp.errors import InvalidInputError
+from localdp.priors.base import AtomicPrior, FittedPrior, Prior
+from localdp.priors.fixed import Fixed
+from localdp.priors.gaussian import Gaussian
+from localdp.priors.laplace import Laplace
+from localdp.priors.monotone import Monotone
+from localdp.priors.noise import Noise
+from localdp.priors.npmle import NPMLE
+from localdp.priors.observations import Observations
+from localdp.priors.opt_in import OptIn
+from localdp.priors.poisson import Poisson
+from localdp.priors.power_law import PowerLaw
+from localdp.priors.ranking import Auto, Rank, rank
+from localdp.priors.smooth import Smooth
+
+__all__ = [
+    "NPMLE",
+    "PRIORS",
+    "AtomicPrior",
+    "Auto",
+    "FittedPrior",
+    "Fixed",
+    "Gaussian",
+    "Laplace",
+    "Monotone",
+    "Noise",
+    "Observations",
+    "OptIn",
+    "Poisson",
+    "PowerLaw",
+    "Prior",
+    "Rank",
+    "Smooth",
+    "prior_named",
+    "rank",
+]
+
+PRIORS: dict[str, type[Prior]] = {
+    kind.name: kind for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Monotone, NPMLE, OptIn, Fixed, Auto)
+}
+
+
+def prior_named(name: str) -> Prior:
+    """The family of that name, for those that need nothing else."""
+    if name in ("opt-in", "fixed"):
+        raise InvalidInputError(f"{name!r} needs to be told something: give {PRIORS[name].__name__}(...) instead")
+    if name not in PRIORS:
+        raise InvalidInputError(f"there is no prior {name!r}; there are {', '.join(PRIORS)}")
+    return PRIORS[name]()

@@ -1,0 +1,47 @@
+"""A distribution that is known beforehand; given the true spectrum, the oracle that nothing can beat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localdp.errors import FrequencyError
+from localdp.priors.base import AtomicPrior, FittedPrior, Prior, frozen_parameters
+from localdp.priors.observations import Observations
+
+Vector = NDArray[np.float64]
+
+
+class Fixed(Prior):
+    """A known distribution: frequencies with their probabilities, or a list of frequencies to take the spectrum of.
+
+    >>> Fixed([5, 5, 9, 100])
+    Fixed(3 frequencies)
+    >>> Fixed([0, 10], probabilities=[0.25, 0.75])
+    Fixed(2 frequencies)
+    """
+
+    name = "fixed"
+    methods = ("given",)
+
+    def __init__(self, frequencies: ArrayLike, probabilities: ArrayLike | None = None) -> None:
+        values = np.asarray(frequencies, np.float64)
+        weights = np.ones_like(values) if probabilities is None else np.asarray(probabilities, np.float64)
+        if values.ndim != 1 or not values.size or values.shape != weights.shape:
+            raise FrequencyError("a known distribution needs a flat list of frequencies and as many probabilities")
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise FrequencyError("the frequencies of a known distribution must be finite and not negative")
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            raise FrequencyError("the probabilities of a known distribution must not be negative, nor all zero")
+        self.values, place = np.unique(values, return_inverse=True)
+        masses = np.bincount(place, weights)
+        self.values, masses = self.values[masses > 0], masses[masses > 0]
+        self.log_masses: Vector = np.log(masses / masses.sum())
+
+    def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
+        parameters = frozen_parameters(atoms=self.values.size)
+        n = max(observations.n, int(self.values[-1]))
+        return AtomicPrior(self.name, n, parameters, method, (), self.values, self.log_masses)
+
+    def __repr__(self) -> str:
+        return f"Fixed({self.values.size} frequencies)"

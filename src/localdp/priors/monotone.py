@@ -1,0 +1,75 @@
+"""Monotone: any distribution that never increases, which is a mixture of uniforms on 0..theta (Grenander, 1956)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.priors.base import FittedPrior, Prior, frozen_parameters
+from localdp.priors.mixtures import mixing_weights
+from localdp.priors.observations import Observations
+
+Vector = NDArray[np.float64]
+
+_PER_E_FOLD = 24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MonotonePrior(FittedPrior):
+    """Steps down: uniform on 0..ends[j] with probability exp(log_weights[j])."""
+
+    ends: Vector = field(default_factory=lambda: np.zeros(0))
+    log_heights: Vector = field(default_factory=lambda: np.zeros(0))
+    """The logarithm of the mass of each whole number above the previous end and up to this one."""
+
+    def log_mass(self, k: Vector) -> Vector:
+        k = np.asarray(k, np.float64)
+        place = np.searchsorted(self.ends + 0.5, k)
+        inside = place < self.ends.size
+        return np.where(inside, self.log_heights[np.minimum(place, self.ends.size - 1)], -np.inf)
+
+    @property
+    def first(self) -> int:
+        return 0
+
+    @property
+    def edges(self) -> Vector:
+        return self.ends + 0.5
+
+
+class Monotone(Prior):
+    """Rarer is more common: the mass of a frequency never increases with it.
+
+    >>> Monotone().name
+    'monotone'
+    """
+
+    name = "monotone"
+    methods = ("mle",)
+
+    def fit_observations(self, observations: Observations, method: str) -> MonotonePrior:
+        ends = self._ends(observations)
+        rule = observations.rule(0)
+        points, counts = observations.binned
+        likelihood, _ = observations.likelihood(rule.nodes)
+        upto = np.searchsorted(rule.nodes, ends + 0.5)
+        cumulative = np.concatenate([np.zeros((points.size, 1)), np.cumsum(likelihood * rule.weights, axis=1)], axis=1)
+        core = cumulative[:, upto] / (ends + 1)
+        exact = (observations.tail[:, None] <= ends) / (ends + 1)
+        rows = np.vstack([core, exact])
+        rows /= rows.max(axis=1, keepdims=True, initial=1e-300)
+        weights = mixing_weights(rows, np.concatenate([counts, np.ones(len(exact))]))
+        ends, weights = ends[weights > 0], weights[weights > 0]
+        heights = np.cumsum((weights / (ends + 1))[::-1])[::-1]
+        parameters = frozen_parameters(steps=ends.size)
+        return MonotonePrior(self.name, observations.n, parameters, method, (), ends, np.log(heights))
+
+    def _ends(self, observations: Observations) -> Vector:
+        """Candidates for theta: 0, then even in log k from a fiftieth of a deviation to past the largest estimate."""
+        deviation = min(observations.noise.deviation, float(observations.n))
+        top = min(float(observations.n), max(float(observations.estimates.max()) + 3 * deviation, 2.0))
+        low = max(1.0, min(deviation / 50, top / 2))
+        even = np.exp(np.linspace(np.log(low), np.log(top), 2 + int(_PER_E_FOLD * np.log(top / low)))).round()
+        return np.unique(np.concatenate([[0.0], even]))

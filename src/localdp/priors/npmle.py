@@ -1,0 +1,53 @@
+"""NPMLE: the distribution of the frequencies that makes the estimates most likely, whatever its shape.
+
+It is a handful of atoms (Kiefer & Wolfowitz), so it excels where frequencies have a few levels and is too coarse for heavy
+tails. Candidates lie a fifth of a deviation apart, closer to zero; every far-tail estimate is an atom of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.priors.base import AtomicPrior, Prior, frozen_parameters
+from localdp.priors.mixtures import mixing_weights
+from localdp.priors.observations import Observations
+
+Vector = NDArray[np.float64]
+
+
+class NPMLE(Prior):
+    """Nonparametric maximum likelihood.
+
+    >>> NPMLE().methods
+    ('mle',)
+    """
+
+    name = "npmle"
+    methods = ("mle",)
+
+    def fit_observations(self, observations: Observations, method: str) -> AtomicPrior:
+        values, masses = np.unique(observations.tail.round(), return_counts=True)
+        shares = masses / observations.d
+        points, counts = observations.binned
+        if points.size:
+            candidates = candidate_frequencies(observations)
+            weights = mixing_weights(observations.likelihood(candidates)[0], counts)
+            kept = weights > 0
+            values = np.concatenate([candidates[kept], values])
+            shares = np.concatenate([weights[kept] * counts.sum() / observations.d, shares])
+        values, place = np.unique(values, return_inverse=True)
+        log_masses = np.log(np.bincount(place, shares / shares.sum()))
+        parameters = frozen_parameters(atoms=values.size)
+        return AtomicPrior(self.name, observations.n, parameters, method, (), values, log_masses)
+
+
+def candidate_frequencies(observations: Observations) -> Vector:
+    """Where an atom may be: 0, a few small frequencies, and a fifth of a deviation apart up to the largest binned one."""
+    deviation = min(observations.noise.deviation, float(observations.n))
+    points = observations.binned[0]
+    top = max(1.0, min(float(observations.n), points.max() + deviation))
+    step = max(deviation / 5, 1.0)
+    small = np.exp(np.linspace(0.0, np.log(max(2.0, step)), 24)).round()
+    even = np.arange(step, top + step, step).round()
+    return np.unique(np.concatenate([[0.0], small, np.minimum(even, np.floor(top))]))

@@ -1,0 +1,59 @@
+"""The power law, p_f(k) proportional to k^-alpha on k = 1..n (Eq. 15): few items are frequent, many are rare."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from localdp.priors.observations import Observations
+from localdp.priors.parametric import ParametricFamily
+from localdp.priors.quadrature import logarithmic
+
+Vector = NDArray[np.float64]
+
+STEEPEST = 30.0
+
+
+class PowerLaw(ParametricFamily):
+    """The paper's family for video views, clicks, words and sales.
+
+    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2; outside,
+    the nearest member is taken and a note says so.
+
+    >>> PowerLaw().name
+    'power-law'
+    """
+
+    name = "power-law"
+    first = 1
+    parameter_count = 1
+
+    def log_shape(self, k: Vector, theta: Vector) -> Vector:
+        return -theta[0] * np.log(k)
+
+    def gradient(self, k: Vector, theta: Vector) -> Vector:  # noqa: ARG002 (it is linear)
+        return -np.log(k)[:, None]
+
+    def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
+        rule = logarithmic(1, observations.n)
+        logs, weights = np.log(rule.nodes), np.log(rule.weights)
+
+        def excess(alpha: float) -> float:
+            terms = weights - alpha * logs
+            return float(logsumexp(terms + logs) - logsumexp(terms)) - np.log(observations.mean)
+
+        if excess(STEEPEST) >= 0:
+            note = f"the mean frequency {observations.mean:.4g} is not above 1, so the power law is as steep as it gets"
+            return np.array([STEEPEST]), (note,)
+        if excess(0.0) <= 0:
+            note = f"the mean frequency {observations.mean:.4g} is above (n+1)/2, so the power law is flat"
+            return np.array([0.0]), (note,)
+        return np.array([brentq(excess, 0.0, STEEPEST, xtol=1e-13)]), ()
+
+    def limits(self, observations: Observations) -> list[tuple[float, float]]:  # noqa: ARG002 (always the same)
+        return [(0.0, STEEPEST)]
+
+    def describe(self, theta: Vector) -> dict[str, float]:
+        return {"alpha": float(theta[0])}

@@ -1,0 +1,149 @@
+r"""Smooth: a power law whose exponent may drift, as much as the data say and no more.
+
+    log p_f(k) = -alpha t + sum_j b_j phi_j(t) + const,     t = log k,  k = 1..n,      and a mass at k = 0,
+
+where the second derivative of each phi_j is a hat over knots equally spaced in t: b_j is the curvature of the log-log density
+at a knot, zero below the first and above the last, so both ends are power laws. A ridge penalty on the b_j keeps the
+curvature small; with an infinite penalty this is the paper's power law.
+
+The penalty is not chosen but averaged over: each one on a grid gives a fit and its marginal likelihood (see
+`localdp.priors.log_linear`), and the prior is the mixture of the fits by those weights.
+
+Knots start where the noise begins to let the shape be seen, at a third of its deviation: below, only the total mass is known,
+and one exponent is all that can be said. The mass at zero starts small and needs evidence to grow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from localdp.priors.base import FittedPrior, Prior, frozen_parameters
+from localdp.priors.log_linear import Evidence, LogLinear, Nodes, Solution
+from localdp.priors.observations import Observations
+from localdp.priors.quadrature import logarithmic
+
+Vector = NDArray[np.float64]
+
+PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
+ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5
+"""The prior of log p(0)/p(1): empty items are possible, and only the data can make them many."""
+_FIRST_EXPONENT = 1.6
+_NEGLIGIBLE_WEIGHT = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The functions of t that the logarithm of the mass is a combination of."""
+
+    knots: Vector
+    spacing: float
+
+    @property
+    def size(self) -> int:
+        """-t, one for each knot, and the mass at zero."""
+        return self.knots.size + 2
+
+    def at(self, k: Vector) -> Vector:
+        """A row for each frequency, 0 included."""
+        t = np.log(np.maximum(k, 1.0))
+        columns = np.empty((t.size, self.size))
+        columns[:, 0] = -t
+        away = t[:, None] - self.knots
+        cubes = (np.maximum(away + shift, 0.0) ** 3 for shift in (self.spacing, 0.0, -self.spacing))
+        left, middle, right = cubes
+        columns[:, 1:-1] = (left - 2 * middle + right) / (6 * self.spacing)
+        columns[:, -1] = k == 0
+        return columns
+
+    @classmethod
+    def spanning(cls, low: float, high: float) -> Basis:
+        """Knots about half a unit of log k apart."""
+        start, stop = np.log(max(low, 2.0)), np.log(max(high, 2.0 * low, 8.0))
+        count = int(np.clip(round((stop - start) / 0.5), 4, 16))
+        knots, spacing = np.linspace(start, stop, count, retstep=True)
+        return cls(knots, float(spacing))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SmoothPrior(FittedPrior):
+    """A mixture of piecewise smooth power laws."""
+
+    basis: Basis = field(default=None)  # type: ignore[assignment]
+    thetas: Vector = field(default_factory=lambda: np.zeros((0, 0)))
+    log_offsets: Vector = field(default_factory=lambda: np.zeros(0))
+    """The logarithm of each component's weight, less that of its normalizer."""
+    log_likelihood: float = 0.0
+
+    def log_mass(self, k: Vector) -> Vector:
+        k = np.asarray(k, np.float64)
+        flat = self.basis.at(k.ravel()) @ self.thetas.T + self.log_offsets
+        return np.asarray(logsumexp(flat, axis=1)).reshape(k.shape)
+
+    @property
+    def zero(self) -> float:
+        return float(self.log_mass(np.zeros(1))[0])
+
+
+class Smooth(Prior):
+    """The default: a piecewise smooth power law with mass at zero, fitted by penalized likelihood.
+
+    >>> Smooth().name
+    'smooth'
+    """
+
+    name = "smooth"
+    methods = ("marginal-likelihood",)
+
+    def fit_observations(self, observations: Observations, method: str) -> SmoothPrior:
+        deviation = min(observations.noise.deviation, float(observations.n))
+        highest = max(float(observations.estimates.max()), 10 * deviation)
+        basis = Basis.spanning(deviation / 3, min(highest, observations.n))
+        rule = observations.rule(1)
+        k = np.concatenate([[0.0], rule.nodes])
+        seen = Nodes(k, np.concatenate([[0.0], np.log(rule.weights)]), basis.at(k))
+        likelihood, row_logs = observations.likelihood(k)
+        evidence = Evidence(
+            likelihood,
+            row_logs,
+            observations.binned[1],
+            basis.at(observations.tail),
+            observations.d,
+            observations.mean,
+            max(observations.spread, observations.mean**2) / observations.d,
+        )
+        return fit_smooth(self.name, observations.n, method, basis, seen, evidence)
+
+
+def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, evidence: Evidence) -> SmoothPrior:
+    """The mixture over penalties that the evidence gives."""
+    rule = logarithmic(1, n)
+    k = np.concatenate([[0.0], rule.nodes])
+    whole = Nodes(k, np.concatenate([[0.0], np.log(rule.weights)]), basis.at(k))
+    model = LogLinear(seen, whole, evidence)
+    center = np.zeros(basis.size)
+    center[-1] = ZERO_CENTER
+    start = center.copy()
+    start[0] = _FIRST_EXPONENT
+    solutions: list[Solution] = []
+    for penalty in PENALTIES:
+        weights = np.full(basis.size, penalty * basis.spacing)
+        weights[0], weights[-1] = 0.0, ZERO_DEVIATION**-2
+        solutions.append(model.solve(weights, center, solutions[-1].theta if solutions else start))
+    log_weights = np.array([solution.log_evidence for solution in solutions])
+    log_weights -= logsumexp(log_weights)
+    kept = np.exp(log_weights) > _NEGLIGIBLE_WEIGHT
+    thetas = np.array([solution.theta for solution in solutions])[kept]
+    normalizers = logsumexp(thetas @ whole.basis.T + whole.log_weights, axis=1)
+    offsets = log_weights[kept] - logsumexp(log_weights[kept]) - normalizers
+    best = solutions[int(np.argmax(log_weights))]
+    parameters = frozen_parameters(
+        alpha=float(np.exp(log_weights[kept]) @ thetas[:, 0] / np.exp(log_weights[kept]).sum()),
+        penalty=float(PENALTIES[int(np.argmax(log_weights))]),
+        knots=basis.knots.size,
+        empty=float(np.exp(logsumexp(thetas[:, -1] + offsets))),
+    )
+    return SmoothPrior(name, n, parameters, method, (), basis, thetas, offsets, best.log_likelihood)
