@@ -117,11 +117,11 @@ class Estimate:
         )
 
     def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
-        """Append Calibrate: the posterior of every frequency under a prior, fitted to these estimates if it is a family.
+        """Append Calibrate: the posterior of every frequency under a prior.
 
-        `prior` is a family (`PowerLaw()`, or its name), which is fitted by `method` ("mean-variance" or "mle" for the paper's
-        families), or a prior that was fitted before and is used as it is. The paper's families take the variance as the paper
-        does, the same for all items; ours use that frequent items have more.
+        `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
+        or "mle" for the paper's families), or a prior that was fitted before and is used as it is. The paper's families
+        take the variance as the paper does, the same for all items; ours use that frequent items have more.
 
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0)
         >>> est.calibrate("power-law").frequencies.argmax()

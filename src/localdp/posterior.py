@@ -3,18 +3,20 @@ r"""The posterior of a true frequency given its estimate, for millions of items 
     Pr(f = k | fhat) = p_s(fhat - k) p_f(k) / p_fhat(fhat)                                        (Eq. 11)
     E[g(f) | fhat]   = sum_k g(k) Pr(f = k | fhat),       ftilde = E[f | fhat]                    (Eq. 12)
 
-Sums over k are quadratures (`localdp.priors.quadrature`). As a function of the estimate an expectation is smooth, with the slope
+Sums over k are quadratures (`localdp.priors.quadrature`). As a function of the estimate an expectation is smooth,
+with the slope
 
     d/dx E[g | x] = Cov( g(f), (f - x)/Var(s | f) | x ),
 
-so it is tabulated on a grid of 1/64 of a deviation with its slopes and interpolated by cubics. Each cell is tried at its middle; where the
-cubic is off, and beyond the grid, items are computed one by one. Everything is done in logarithms.
+so it is tabulated on a grid of 1/64 of a deviation with its slopes and interpolated by cubics. Each cell is tried
+at its middle; where the cubic is off, and beyond the grid, items are computed one by one. Everything is done in
+logarithms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ Vector = NDArray[np.float64]
 _CELLS = 64  # to a deviation
 _TOLERANCE = 1e-7
 _CHUNK = 1 << 20
+_BLOCK = 1 << 14
 _LOW = -10.0
 
 
@@ -41,7 +44,8 @@ class Posterior:
         self.noise = Noise(min(noise.variance, widest**2), noise.excess)
         deviation = self.noise.deviation
         reach = 1e3 * deviation
-        self.estimates = np.clip(estimates, -reach, prior.n + reach)
+        inside = -reach <= estimates.min() and estimates.max() <= prior.n + reach
+        self.estimates = estimates if inside else np.clip(estimates, -reach, prior.n + reach)
         self.prior = prior
         self._k, self._log_mass = _support(prior, self.noise, self.estimates, edges)
         self._variance = self.noise.variance_at(self._k)
@@ -68,7 +72,14 @@ class Posterior:
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that holds at least this much of the posterior."""
-        return self._ranges(lambda total: _shortest(total, self._k, level))
+        low, high = self._ranges(lambda total: _shortest(total, self._k, level))
+        low, high = np.maximum(low - self.prior.resolution, 0.0), np.minimum(high + self.prior.resolution, self.prior.n)
+        low, high = np.floor(low), np.ceil(high)
+        if self._k[0] == 0:
+            low = np.where(
+                low <= 1, 0.0, low
+            )  # an item that may have one holder may have none: nothing tells them apart
+        return low, high
 
     def quantiles(self, level: float) -> Vector:
         """For every item, the smallest frequency with at least this much of the posterior at or below it."""
@@ -122,16 +133,12 @@ class Posterior:
             return None
         values, slopes = self._evaluate(grid, g)
         middles = (grid[1:] + grid[:-1]) / 2
-        table = _Table(grid[0], grid[1] - grid[0], values, slopes * (grid[1] - grid[0]), np.zeros(grid.size, bool))
+        step = float(grid[1] - grid[0])
+        table = _Table(float(grid[0]), step, values, slopes * step, np.zeros(grid.size, bool))
         true = self._evaluate(middles, g)[0]
-        scale = np.maximum(np.abs(true), 1e-3 * np.abs(values).max(initial=1e-300))
-        return _Table(
-            table.start,
-            table.step,
-            values,
-            table.slopes,
-            np.append(np.abs(table.cubic(middles) - true) > _TOLERANCE * scale, False),
-        )
+        scale = np.maximum(np.abs(true), 1e-5 * np.abs(values).max(initial=1e-300))
+        off = np.abs(table.cubic(middles) - true) > _TOLERANCE * scale
+        return replace(table, poor=np.append(off, False))
 
     def _evaluate(self, x: Vector, g: Vector) -> tuple[Vector, Vector]:
         """E[g | x] and its slope in x, one by one."""
@@ -157,7 +164,8 @@ class Posterior:
                 first, last = 0, self._k.size
                 if bounded:
                     far = float(np.sqrt(self.noise.variance_at(np.array(max(high, 0.0)))))
-                    first = int(np.searchsorted(self._k, low - MARGIN * max(deviation, far)))
+                    floor = min(low, float(self.prior.largest))
+                    first = int(np.searchsorted(self._k, floor - MARGIN * max(deviation, far)))
                     last = int(np.searchsorted(self._k, max(high, 0.0) + MARGIN * far, side="right"))
                     first, last = min(first, self._k.size - 1), max(last, 1)
                 if (stop - start) * (last - first) <= _CHUNK or stop - start == 1:
@@ -196,31 +204,32 @@ class _Table:
 
     def interpolate(self, x: Vector) -> tuple[Vector, NDArray[np.intp]]:
         """The value at each x, in blocks that stay in the cache, and the places where it must be computed instead."""
+        left, right = self.slopes[:-1], self.slopes[1:]
         rise = np.diff(self.values)
-        slopes = self.slopes
-        coefficients = np.stack(
-            [
-                self.values[:-1],
-                slopes[:-1],
-                3 * rise - 2 * slopes[:-1] - slopes[1:],
-                slopes[:-1] + slopes[1:] - 2 * rise,
-            ]
-        )
-        coefficients[0, self.poor[:-1]] = np.nan
+        cells = np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
+        cells[0, self.poor[:-1]] = np.nan
+        cells = np.pad(cells, ((0, 0), (1, 1)), constant_values=np.nan)  # one cell for all that is below, one for above
         found = np.empty(x.size)
-        for begin in range(0, x.size, 1 << 14):
-            part = slice(begin, begin + (1 << 14))
-            place = (x[part] - self.start) * (1 / self.step)
-            cell = place.astype(np.int64)
-            np.clip(cell, 0, rise.size - 1, out=cell)
-            place -= cell
-            value = coefficients[3].take(cell)
+        missed = [np.zeros(0, np.intp)]
+        place, value, term = (np.empty(_BLOCK) for _ in range(3))
+        cell = np.empty(_BLOCK, np.intp)
+        for begin in range(0, x.size, _BLOCK):
+            size = min(_BLOCK, x.size - begin)
+            place, value, term, cell = place[:size], value[:size], term[:size], cell[:size]
+            np.subtract(x[begin : begin + size], self.start - self.step, out=place)
+            np.multiply(place, 1 / self.step, out=place)
+            np.clip(place, 0.0, rise.size + 1.5, out=place)
+            np.copyto(cell, place, casting="unsafe")
+            np.subtract(place, cell, out=place)
+            cells[3].take(cell, out=value, mode="clip")
             for power in (2, 1, 0):
-                value *= place
-                value += coefficients[power].take(cell)
-            found[part] = value
-        outside = (x < self.start) | (x > self.start + self.step * rise.size)
-        return found, np.flatnonzero(outside | np.isnan(found))
+                cells[power].take(cell, out=term, mode="clip")
+                np.multiply(value, place, out=value)
+                np.add(value, term, out=value)
+            found[begin : begin + size] = value
+            if np.isnan(value).any():
+                missed.append(np.flatnonzero(np.isnan(value)) + begin)
+        return found, np.concatenate(missed)
 
 
 def _shortest(total: Vector, k: Vector, level: float) -> tuple[float, float]:
@@ -258,32 +267,51 @@ def _nodes(prior: FittedPrior, noise: Noise, estimates: Vector, cuts: Vector) ->
     if stop > covered:
         parts += _pieces(covered, stop, noise, cuts)
         covered = stop
-    far = np.unique(np.clip(estimates[estimates > covered - MARGIN * _deviation(noise, covered)].round(), 0, prior.n))
-    if far.size:
-        reach = MARGIN * np.sqrt(noise.variance_at(far))
-        low, high = np.maximum(far - reach, covered), np.minimum(far + reach, prior.n + 0.5)
-        for begin, end in _merged(low, high):
-            parts += _pieces(begin, end, noise, cuts)
+    parts += _windows(prior, noise, estimates, covered, cuts)
     return Rule.of(*parts)
+
+
+def _windows(
+    prior: FittedPrior, noise: Noise, estimates: Vector, covered: float, cuts: Vector
+) -> list[tuple[Vector, Vector]]:
+    """Nodes around every estimate, or the end of the support, that lies beyond what is covered."""
+    beyond = estimates > covered - MARGIN * _deviation(noise, covered)
+    far = np.unique(np.clip(estimates[beyond].round(), 0, prior.largest))
+    if not far.size:
+        return []
+    reach = MARGIN * np.sqrt(noise.variance_at(far))
+    low, high = np.maximum(far - reach, covered), np.minimum(far + reach, prior.n + 0.5)
+    return [part for begin, end in _merged(low, high) for part in _pieces(begin, end, noise, cuts)]
 
 
 def _feature_nodes(prior: FittedPrior, noise: Noise, estimates: Vector, cuts: Vector) -> Rule:
     """For narrow priors with light tails: their bulk finely, and from there to the farthest estimate."""
     place, width = prior.feature or (0.0, 1.0)
-    near = [float(np.clip(place + side * FEATURE_REACH * width, prior.first - 0.5, prior.n + 0.5)) for side in (-1, 1)]
-    low = max(prior.first - 0.5, min(near[0], float(estimates.min()) - MARGIN * noise.deviation))
-    high = min(prior.n + 0.5, max(near[1], float(estimates.max()) + MARGIN * _deviation(noise, prior.n)))
-    if high - low <= 4 * EXACT:
-        return Rule.of(whole_numbers(int(np.ceil(low)), int(np.floor(high))))
-    fine = min(width, noise.deviation) / 2
-    inner = np.linspace(near[0], near[1], 2 + min(4000, int((near[1] - near[0]) / fine)))
-    outer = [
-        np.linspace(a, b, 2 + min(3000, int((b - a) / noise.deviation)))
-        for a, b in ((low, near[0]), (near[1], high))
-        if b > a
-    ]
-    inside = cuts[(cuts > low) & (cuts < high)]
-    return Rule.of(panels(np.unique(np.concatenate([inner, *outer, inside])), 8))
+    exact = min(prior.n, EXACT)
+    parts = [whole_numbers(prior.first, exact)]
+    if exact == prior.n:
+        return Rule.of(*parts)
+    covered, end = exact + 0.5, prior.n + 0.5
+    near = np.clip([place - FEATURE_REACH * width, place + FEATURE_REACH * width], covered, end)
+    if near[1] - near[0] <= 8 * EXACT:
+        near = np.clip(np.round(near) + 0.5, covered, end)
+        parts.append(whole_numbers(int(near[0] + 0.5), int(near[1] - 0.5)))
+        inner = np.zeros(0)
+    elif noise.deviation < SMOOTH_SCALE:
+        # A wide prior and little noise: nothing is far from its estimate.
+        return Rule.of(*parts, *_windows(prior, noise, estimates, covered, cuts))
+    else:
+        fine = min(width, noise.deviation) / 2
+        inner = np.linspace(near[0], near[1], 2 + min(4000, int((near[1] - near[0]) / fine)))
+    top = min(end, max(near[1], float(estimates.max()) + MARGIN * _deviation(noise, float(prior.n))))
+    for low, high, edges in ((covered, near[0], None), (near[0], near[1], inner), (near[1], top, None)):
+        if edges is None:
+            step = max(min(noise.deviation, 4 * width), (high - low) / 3000, 1e-9)
+            edges = np.linspace(low, high, 2 + int((high - low) / step)) if high > low else np.zeros(0)
+        if edges.size:
+            inside = cuts[(cuts > low) & (cuts < high)]
+            parts.append(panels(np.unique(np.concatenate([edges, inside])), 8))
+    return Rule.of(*parts)
 
 
 def _pieces(begin: float, end: float, noise: Noise, cuts: Vector) -> list[tuple[Vector, Vector]]:

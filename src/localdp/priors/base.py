@@ -50,6 +50,11 @@ class FittedPrior(ABC):
         return 1
 
     @property
+    def largest(self) -> float:
+        """The largest frequency there is any mass at."""
+        return float(self.n)
+
+    @property
     def zero(self) -> float:
         """The logarithmic mass at frequency 0, where that stands apart from the smooth part; -inf without."""
         return -np.inf
@@ -58,6 +63,11 @@ class FittedPrior(ABC):
     def edges(self) -> Vector:
         """Where the mass function has a kink or a step."""
         return np.zeros(0)
+
+    @property
+    def resolution(self) -> float:
+        """How far from an atom the frequencies lie that it stands for; intervals are widened by it."""
+        return 0.0
 
     @property
     def constant_noise(self) -> bool:
@@ -80,6 +90,11 @@ class AtomicPrior(FittedPrior):
 
     values: Vector = field(default_factory=lambda: np.zeros(0))
     log_masses: Vector = field(default_factory=lambda: np.zeros(0))
+    spacing: float = 0.0
+
+    @property
+    def resolution(self) -> float:
+        return self.spacing
 
     @property
     def atoms(self) -> tuple[Vector, Vector]:

@@ -24,7 +24,7 @@ class Gaussian(ParametricFamily):
     parameter_count = 2
 
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
-        return -0.5 * ((k - theta[0]) / np.exp(theta[1])) ** 2
+        return np.asarray(-0.5 * ((k - theta[0]) / np.exp(theta[1])) ** 2)
 
     def gradient(self, k: Vector, theta: Vector) -> Vector:
         scaled = (k - theta[0]) / np.exp(theta[1])
@@ -46,7 +46,7 @@ class Gaussian(ParametricFamily):
 def location_and_scale(observations: Observations, share: float) -> tuple[Vector, tuple[str, ...]]:
     """The mean, and the logarithm of the square root of a share of the variance."""
     scale = np.sqrt(share * observations.spread)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if scale <= NARROWEST:
         notes = ("the estimates vary no more than their noise, so the frequencies are taken to be equal",)
     return np.array([observations.mean, np.log(np.clip(scale, NARROWEST, observations.n))]), notes

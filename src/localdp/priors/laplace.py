@@ -23,7 +23,7 @@ class Laplace(ParametricFamily):
     parameter_count = 2
 
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
-        return -np.abs(k - theta[0]) / np.exp(theta[1])
+        return np.asarray(-np.abs(k - theta[0]) / np.exp(theta[1]))
 
     def gradient(self, k: Vector, theta: Vector) -> Vector:
         scaled = (k - theta[0]) / np.exp(theta[1])

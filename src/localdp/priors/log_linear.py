@@ -6,9 +6,9 @@ The gradient of l is the difference between what the data expect of B and what t
 
     sum_i E[B | fhat_i] - d E[B],     and minus its Hessian   d Cov(B) - sum_i Cov(B | fhat_i).
 
-With one more term the known mean enters: E(f) = n/d holds for the spectrum, which is a sample of d from the prior, so the
-prior's mean lies within the deviation of f over sqrt(d) of it. (Frequencies are so skewed that this is far from Gaussian;
-the term is given a tenth of the weight.)
+With one more term the known mean enters: E(f) = n/d holds for the spectrum, which is a sample of d from the prior,
+so the prior's mean lies within the deviation of f over sqrt(d) of it. (Frequencies are so skewed that this is far
+from Gaussian; the term is given a tenth of the weight.)
 
 The marginal likelihood of the penalty, by which penalties are compared, is Laplace's approximation
 

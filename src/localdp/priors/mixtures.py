@@ -3,8 +3,8 @@
     maximize   sum_i count_i log( sum_j L_ij w_j )    over weights w >= 0 that sum to 1
 
 by the constrained Newton method of Wang (JRSS B, 2007): components whose gradient peaks join the support, a nonnegative
-least-squares problem gives the Newton step on it, and a line search keeps it honest. Steps of expectation-maximization before and between
-keep it from stalling.
+least-squares problem gives the Newton step on it, and a line search keeps it honest. Steps of
+expectation-maximization before and between keep it from stalling.
 """
 
 from __future__ import annotations

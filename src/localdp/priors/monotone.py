@@ -35,6 +35,10 @@ class MonotonePrior(FittedPrior):
         return 0
 
     @property
+    def largest(self) -> float:
+        return float(self.ends[-1])
+
+    @property
     def edges(self) -> Vector:
         return self.ends + 0.5
 
@@ -51,7 +55,7 @@ class Monotone(Prior):
 
     def fit_observations(self, observations: Observations, method: str) -> MonotonePrior:
         ends = self._ends(observations)
-        rule = observations.rule(0)
+        rule = observations.rule(0, ends + 0.5)
         points, counts = observations.binned
         likelihood, _ = observations.likelihood(rule.nodes)
         upto = np.searchsorted(rule.nodes, ends + 0.5)

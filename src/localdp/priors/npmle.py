@@ -1,7 +1,8 @@
 """NPMLE: the distribution of the frequencies that makes the estimates most likely, whatever its shape.
 
-It is a handful of atoms (Kiefer & Wolfowitz), so it excels where frequencies have a few levels and is too coarse for heavy
-tails. Candidates lie a fifth of a deviation apart, closer to zero; every far-tail estimate is an atom of its own.
+It is a handful of atoms (Kiefer & Wolfowitz), so it excels where frequencies have a few levels and is too coarse
+for heavy tails. Candidates lie a fifth of a deviation apart, closer to zero; every far-tail estimate is an atom of
+its own.
 """
 
 from __future__ import annotations
@@ -39,15 +40,21 @@ class NPMLE(Prior):
         values, place = np.unique(values, return_inverse=True)
         log_masses = np.log(np.bincount(place, shares / shares.sum()))
         parameters = frozen_parameters(atoms=values.size)
-        return AtomicPrior(self.name, observations.n, parameters, method, (), values, log_masses)
+        step = candidate_step(observations)
+        return AtomicPrior(self.name, observations.n, parameters, method, (), values, log_masses, step)
 
 
 def candidate_frequencies(observations: Observations) -> Vector:
-    """Where an atom may be: 0, a few small frequencies, and a fifth of a deviation apart up to the largest binned one."""
+    """Where an atom may be: 0, a few small frequencies, then a fifth of a deviation apart up to the largest one."""
     deviation = min(observations.noise.deviation, float(observations.n))
     points = observations.binned[0]
     top = max(1.0, min(float(observations.n), points.max() + deviation))
-    step = max(deviation / 5, 1.0)
+    step = candidate_step(observations)
     small = np.exp(np.linspace(0.0, np.log(max(2.0, step)), 24)).round()
     even = np.arange(step, top + step, step).round()
     return np.unique(np.concatenate([[0.0], small, np.minimum(even, np.floor(top))]))
+
+
+def candidate_step(observations: Observations) -> float:
+    """How far apart the candidates are."""
+    return max(min(observations.noise.deviation, float(observations.n)) / 5, 1.0)

@@ -1,8 +1,8 @@
 """The estimates as a prior is fitted to them: binned where they are many, one by one in the far tail.
 
-Estimates within 40 deviations of zero are split between the two nearest points of a grid an eighth of a deviation apart, which
-keeps their mean and costs less than a thousandth of the noise. Beyond, there are few, and the noise is small
-beside them, so that their density under a smooth prior is the prior's own.
+Estimates within 40 deviations of zero are split between the two nearest points of a grid an eighth of a deviation
+apart, which keeps their mean and costs less than a thousandth of the noise. Beyond, there are few, and the noise
+is small beside them, so that their density under a smooth prior is the prior's own.
 """
 
 from __future__ import annotations
@@ -77,18 +77,24 @@ class Observations:
         left = np.floor(place).astype(np.int64)
         share = place - left
         size = int(left.max()) + 2
-        weights = np.bincount(left, 1 - share, size) + np.bincount(left + 1, share, size)
+        weights = np.zeros(size) + np.bincount(left, 1 - share, size) + np.bincount(left + 1, share, size)
         used = weights > 0
-        return (start + step * np.arange(size))[used], weights[used]
+        return start + step * np.flatnonzero(used).astype(np.float64), weights[used]
 
-    def rule(self, first: int, points: int = 4) -> Rule:
-        """Nodes for the likelihood of the binned estimates: frequencies first.. up to beyond the cut."""
+    def rule(self, first: int, cuts: Vector | None = None) -> Rule:
+        """Nodes for the likelihood of the binned estimates: frequencies first.. up to beyond the cut.
+
+        Panels also end at the `cuts`, where a prior has a step.
+        """
         deviation = self.noise.deviation
         exact = int(min(self.n, max(EXACT // 16, min(EXACT // 2, 4 * deviation))))
         parts = [whole_numbers(first, max(first, exact))]
         stop = min(self.n + 0.5, self.cut + MARGIN * deviation)
         if stop > exact + 0.5:
-            parts.append(panels(growing_edges(exact + 0.5, stop, deviation), points))
+            edges = growing_edges(exact + 0.5, stop, deviation)
+            if cuts is not None:
+                edges = np.unique(np.concatenate([edges, cuts[(cuts > exact + 0.5) & (cuts < stop)]]))
+            parts.append(panels(edges, 4))
         return Rule.of(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:

@@ -1,8 +1,8 @@
 """Opt-in: the prior learnt from users who share their true item (the paper's hybrid setting, after Blender).
 
-Of n users, m opted in; c_i of them hold item i. As the m are a sample, c_i is Poisson with mean f_i m/n, and the frequencies'
-distribution is fitted to the c_i by the same smooth family and the same evidence as `smooth`, only with that likelihood. It is as
-private as those users allow: they gave their item away.
+Of n users, m opted in; c_i of them hold item i. As the m are a sample, c_i is Poisson with mean f_i m/n, and the
+frequencies' distribution is fitted to the c_i by the same smooth family and the same evidence as `smooth`, only
+with that likelihood. It is as private as those users allow: they gave their item away.
 """
 
 from __future__ import annotations

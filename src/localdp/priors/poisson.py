@@ -25,10 +25,10 @@ class Poisson(ParametricFamily):
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
         mean = np.exp(theta[0])
         # Measured from the mode, so that large frequencies do not lose their digits.
-        return (k - mean) * theta[0] - (gammaln(k + 1) - gammaln(mean + 1))
+        return np.asarray((k - mean) * theta[0] - (gammaln(k + 1) - gammaln(mean + 1)))
 
     def gradient(self, k: Vector, theta: Vector) -> Vector:
-        return (k - np.exp(theta[0]))[:, None]
+        return np.asarray(k - np.exp(theta[0]))[:, None]
 
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
         return np.array([np.log(observations.mean)]), ()

@@ -19,8 +19,8 @@ STEEPEST = 30.0
 class PowerLaw(ParametricFamily):
     """The paper's family for video views, clicks, words and sales.
 
-    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2; outside,
-    the nearest member is taken and a note says so.
+    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2;
+    outside, the nearest member is taken and a note says so.
 
     >>> PowerLaw().name
     'power-law'
@@ -31,7 +31,7 @@ class PowerLaw(ParametricFamily):
     parameter_count = 1
 
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
-        return -theta[0] * np.log(k)
+        return np.asarray(-theta[0] * np.log(k))
 
     def gradient(self, k: Vector, theta: Vector) -> Vector:  # noqa: ARG002 (it is linear)
         return -np.log(k)[:, None]
@@ -42,7 +42,7 @@ class PowerLaw(ParametricFamily):
 
         def excess(alpha: float) -> float:
             terms = weights - alpha * logs
-            return float(logsumexp(terms + logs) - logsumexp(terms)) - np.log(observations.mean)
+            return float(logsumexp(terms + logs) - logsumexp(terms) - np.log(observations.mean))
 
         if excess(STEEPEST) >= 0:
             note = f"the mean frequency {observations.mean:.4g} is not above 1, so the power law is as steep as it gets"

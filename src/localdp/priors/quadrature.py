@@ -58,7 +58,7 @@ def panels(edges: Vector, points: int) -> tuple[Vector, Vector]:
 
 def logarithmic(first: int, last: int, step: float = 0.35, points: int = 8) -> Rule:
     """For sums of a prior alone, over all frequencies: panels of equal width in log k."""
-    exact = min(last, max(EXACT // 16, first))
+    exact = min(last, max(EXACT // 4, first))
     parts = [whole_numbers(first, exact)]
     if last > exact:
         start, stop = np.log(exact + 0.5), np.log(last + 0.5)

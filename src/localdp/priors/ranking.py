@@ -1,9 +1,10 @@
 """Which family fits the estimates, judged under the noise; and `auto`, which acts on it.
 
-A family is fitted by maximum likelihood and scored by the logarithm of p_fhat at the estimates (Eq. 21), less what its freedom would gain by
-chance: half of log d for each parameter, and 2.5 log d for the atoms of `npmle`, which fit anything. `smooth` contains the power
-law and is charged for one parameter: for its curvature the penalty has already paid. The far tail is left out: there every smooth
-prior is its own density and every atom its own estimate, which cannot be compared.
+A family is fitted by maximum likelihood and scored by the logarithm of p_fhat at the estimates (Eq. 21), less what its
+freedom would gain by chance: half of log d for each parameter, where each atom of `npmle` and step of `monotone` is one,
+and there are at least five. `smooth` contains the power law and is charged for one parameter: for its curvature the
+penalty has already paid. The far tail is left out: there every smooth prior is its own density and every atom its own
+estimate, which cannot be compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
 from localdp.priors.smooth import Smooth
 
-FREEDOM_OF_ATOMS = 5.0  # in parameters
+LEAST_FREEDOM_OF_ATOMS = 5.0  # in parameters: even two atoms were chosen among hundreds of places
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ def rank(observations: Observations, families: Sequence[Prior] | None = None) ->
     for family in several:
         fitted = family.fit(observations, "mle" if "mle" in family.methods else None)
         found = core_log_likelihood(fitted, observations)
-        ranks.append(Rank(fitted, found, found - 0.5 * _freedom(family) * np.log(observations.d)))
+        ranks.append(Rank(fitted, found, found - 0.5 * _freedom(family, fitted) * np.log(observations.d)))
     return sorted(ranks, key=lambda entry: -entry.score)
 
 
@@ -60,7 +61,7 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
     if prior.atoms is not None:
         k, log_mass = prior.atoms
     else:
-        rule = observations.rule(prior.first)
+        rule = observations.rule(prior.first, prior.edges)
         if prior.feature is not None:
             rule = feature_rule(prior.family, prior.theta, observations.n, observations.noise.deviation)  # type: ignore[attr-defined]
         k, log_mass = rule.nodes, prior.log_mass(rule.nodes) + np.log(rule.weights)
@@ -71,10 +72,11 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
     return float(observations.binned[1] @ (np.log(density) + row_logs))
 
 
-def _freedom(family: Prior) -> float:
+def _freedom(family: Prior, fitted: FittedPrior) -> float:
     if isinstance(family, ParametricFamily):
         return float(family.parameter_count)
-    return FREEDOM_OF_ATOMS if isinstance(family, NPMLE | Monotone) else 1.0
+    parts = fitted.parameters.get("atoms", fitted.parameters.get("steps"))
+    return max(LEAST_FREEDOM_OF_ATOMS, float(parts)) if isinstance(parts, int) else 1.0
 
 
 class Auto(Prior):

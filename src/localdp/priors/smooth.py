@@ -2,15 +2,15 @@ r"""Smooth: a power law whose exponent may drift, as much as the data say and no
 
     log p_f(k) = -alpha t + sum_j b_j phi_j(t) + const,     t = log k,  k = 1..n,      and a mass at k = 0,
 
-where the second derivative of each phi_j is a hat over knots equally spaced in t: b_j is the curvature of the log-log density
-at a knot, zero below the first and above the last, so both ends are power laws. A ridge penalty on the b_j keeps the
-curvature small; with an infinite penalty this is the paper's power law.
+where the second derivative of each phi_j is a hat over knots equally spaced in t: b_j is the curvature of the
+log-log density at a knot, zero below the first and above the last, so both ends are power laws. A ridge penalty on
+the b_j keeps the curvature small; with an infinite penalty this is the paper's power law.
 
 The penalty is not chosen but averaged over: each one on a grid gives a fit and its marginal likelihood (see
 `localdp.priors.log_linear`), and the prior is the mixture of the fits by those weights.
 
-Knots start where the noise begins to let the shape be seen, at a third of its deviation: below, only the total mass is known,
-and one exponent is all that can be said. The mass at zero starts small and needs evidence to grow.
+Knots start where the noise begins to let the shape be seen, at a third of its deviation: below, only the total
+mass is known, and one exponent is all that can be said. The mass at zero starts small and needs evidence to grow.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ Vector = NDArray[np.float64]
 PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
 ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5
 """The prior of log p(0)/p(1): empty items are possible, and only the data can make them many."""
+EXPONENT_CENTER, EXPONENT_DEVIATION = 0.6, 0.3
+"""The prior of alpha, the exponent of the rarest items, where spectra of real data are flatter than further up."""
+HIDDEN_PENALTY = 1.0
+"""The penalty on the curvature where noise hides the shape."""
 _FIRST_EXPONENT = 1.6
 _NEGLIGIBLE_WEIGHT = 1e-4
 
@@ -41,6 +45,7 @@ class Basis:
 
     knots: Vector
     spacing: float
+    visible: float
 
     @property
     def size(self) -> int:
@@ -61,11 +66,11 @@ class Basis:
 
     @classmethod
     def spanning(cls, low: float, high: float) -> Basis:
-        """Knots about half a unit of log k apart."""
-        start, stop = np.log(max(low, 2.0)), np.log(max(high, 2.0 * low, 8.0))
-        count = int(np.clip(round((stop - start) / 0.5), 4, 16))
-        knots, spacing = np.linspace(start, stop, count, retstep=True)
-        return cls(knots, float(spacing))
+        """Knots about half a unit of log k apart; the shape is visible from `low` on."""
+        visible, stop = np.log(max(low, 2.0)), np.log(max(high, 2.0 * low, 8.0))
+        count = int(np.clip(round((stop - np.log(2.0)) / 0.6), 4, 22))
+        knots, spacing = np.linspace(np.log(2.0), stop, count, retstep=True)
+        return cls(knots, float(spacing), visible)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,13 +130,14 @@ def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, eviden
     whole = Nodes(k, np.concatenate([[0.0], np.log(rule.weights)]), basis.at(k))
     model = LogLinear(seen, whole, evidence)
     center = np.zeros(basis.size)
-    center[-1] = ZERO_CENTER
+    center[0], center[-1] = EXPONENT_CENTER, ZERO_CENTER
     start = center.copy()
     start[0] = _FIRST_EXPONENT
     solutions: list[Solution] = []
     for penalty in PENALTIES:
         weights = np.full(basis.size, penalty * basis.spacing)
-        weights[0], weights[-1] = 0.0, ZERO_DEVIATION**-2
+        weights[1:-1][basis.knots < basis.visible] = HIDDEN_PENALTY * basis.spacing
+        weights[0], weights[-1] = EXPONENT_DEVIATION**-2, ZERO_DEVIATION**-2
         solutions.append(model.solve(weights, center, solutions[-1].theta if solutions else start))
     log_weights = np.array([solution.log_evidence for solution in solutions])
     log_weights -= logsumexp(log_weights)
