@@ -10,6 +10,7 @@ import pytest
 
 import localdp as ldp
 from localdp.mechanisms import MECHANISMS
+from localdp.priors import PRIORS
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,8 +30,14 @@ def test_demo_shows_truth_estimate_and_error_of_the_top_items(capsys):
     demo.main()
     printed = capsys.readouterr().out
     top = next(line.split() for line in printed.splitlines() if line.split()[:1] == ["0"])
-    assert top[1] == "50,675"
-    assert abs(float(top[3].replace(",", ""))) < 6 * float(top[4].replace(",", ""))
+    numbers = [float(word.replace(",", "")) for word in top[1:5]]
+    truth, raw, deviation, calibrated = numbers
+    assert truth == 50_675
+    assert abs(raw - truth) < 6 * deviation
+    assert abs(calibrated - truth) < 6 * deviation
+    errors = {line[:40].strip(): float(line.split()[-1]) for line in printed.splitlines()[-6:]}
+    assert errors["the oracle, told the true spectrum"] == 1.0
+    assert 1.0 <= errors["Calibrate, auto"] < errors["Calibrate, power law, likelihood"] < errors["raw"]
     assert "epsilon" in printed
 
 
@@ -42,6 +49,11 @@ def test_public_names_exist_and_are_documented():
 @pytest.mark.parametrize("name", [*MECHANISMS, "auto"])
 def test_every_mechanism_is_in_the_documents(name):
     assert f"`{name}`" in (ROOT / "docs" / "mechanisms.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_every_prior_is_in_the_documents(name):
+    assert f"`{name}`" in (ROOT / "docs" / "calibrate.md").read_text("utf-8")
 
 
 def test_every_error_is_a_localdp_error():

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp import datasets
+from localdp.estimate import Estimate
 from localdp.plan import Plan
+from localdp.priors import Fixed
 
-EPSILON = 2.0
+EPSILON = 4.0
 TOP = 10
 
 
@@ -34,18 +37,39 @@ def main() -> None:
         aggregate = plan.aggregate(plan.read(wire))
     with _timed("estimate"):
         estimate = aggregate.estimate()
-    print(f"\n{len(wire):,} bytes were sent, {mechanism.report_bytes} a person.\n")
+    with _timed("calibrate"):
+        calibrated = estimate.calibrate()
+        frequencies = calibrated.frequencies
+    print(f"\n{len(wire):,} bytes were sent, {mechanism.report_bytes} a person.")
+    print(f"Prior: {calibrated.prior!r}.\n")
 
-    print(f"{'item':>6}{'truth':>10}{'estimate':>12}{'error':>10}{'std error':>12}")
+    low, high = calibrated.interval(0.9)
+    print(f"{'item':>6}{'truth':>10}{'raw':>10}{'std error':>11}{'calibrated':>12}{'90% interval':>20}")
     errors = estimate.std_error_at(data.frequencies)
     for item in range(TOP):
-        truth, found = data.frequencies[item], estimate.frequencies[item]
-        print(f"{item:>6}{truth:>10,}{found:>12,.0f}{found - truth:>+10,.0f}{errors[item]:>12,.0f}")
-    noise = estimate.frequencies - data.frequencies
-    print(
-        f"\nOver all {data.d:,} items the error has mean {noise.mean():+.1f} and deviation {noise.std():,.0f}; "
-        f"theory says 0 and {estimate.std_error:,.0f}."
-    )
+        between = f"{low[item]:,.0f} to {high[item]:,.0f}"
+        print(
+            f"{item:>6}{data.frequencies[item]:>10,}{estimate.frequencies[item]:>10,.0f}{errors[item]:>11,.0f}"
+            f"{frequencies[item]:>12,.0f}{between:>20}"
+        )
+    _compare(estimate, frequencies, data.frequencies)
+
+
+def _compare(estimate: Estimate, auto: NDArray[np.float64], truth: NDArray[np.int64]) -> None:
+    """The mean squared error of each method, side by side."""
+    methods = {
+        "raw": estimate.frequencies,
+        "Zero (the significance threshold)": estimate.zeroed().frequencies,
+        "Calibrate, power law, mean-variance": estimate.calibrate("power-law").frequencies,
+        "Calibrate, power law, likelihood": estimate.calibrate("power-law", "mle").frequencies,
+        "Calibrate, auto": auto,
+        "the oracle, told the true spectrum": estimate.calibrate(Fixed(truth)).frequencies,
+    }
+    errors = {name: float(np.mean((found - truth) ** 2)) for name, found in methods.items()}
+    least = errors["the oracle, told the true spectrum"]
+    print(f"\n{'mean squared error over all items':<40}{'':>12}{'over the oracle':>18}")
+    for name, error in errors.items():
+        print(f"{name:<40}{error:>12,.0f}{error / least:>18.3f}")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.priors.base import FittedPrior
-from localdp.priors.noise import Noise
+from localdp.priors.noise import NEGLIGIBLE, Noise
 from localdp.priors.observations import MARGIN, REACH
 from localdp.priors.parametric import FEATURE_REACH
 from localdp.priors.quadrature import EXACT, SMOOTH_SCALE, Rule, growing_edges, panels, whole_numbers
@@ -41,20 +41,26 @@ class Posterior:
 
     def __init__(self, prior: FittedPrior, noise: Noise, estimates: Vector, edges: tuple[float, ...] = ()) -> None:
         widest = 1e6 * prior.n
-        self.noise = Noise(min(noise.variance, widest**2), noise.excess)
+        self._exact = noise.is_negligible
+        self.noise = Noise(min(max(noise.variance, NEGLIGIBLE**2), widest**2), noise.excess)
         deviation = self.noise.deviation
         reach = 1e3 * deviation
         inside = -reach <= estimates.min() and estimates.max() <= prior.n + reach
         self.estimates = estimates if inside else np.clip(estimates, -reach, prior.n + reach)
         self.prior = prior
-        self._k, self._log_mass = _support(prior, self.noise, self.estimates, edges)
+        if self._exact and prior.atoms is None:
+            lowest = 0.0 if np.isfinite(prior.zero) else float(prior.first)
+            self._k = np.unique(np.clip(self.estimates.round(), lowest, prior.largest))
+            self._log_mass = np.zeros(self._k.size)
+        else:
+            self._k, self._log_mass = _support(prior, self.noise, self.estimates, edges)
         self._variance = self.noise.variance_at(self._k)
         self._offset = self._log_mass - 0.5 * np.log(self._variance)
 
     def expect(self, values: Vector | None = None) -> Vector:
         """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
         g = self._k if values is None else values
-        if self.noise.is_negligible:
+        if self._exact:
             return g[self._nearest(self.estimates)]
         x = self.estimates
         table = self._table(g)
@@ -91,7 +97,7 @@ class Posterior:
         return self._ranges(quantile)[0]
 
     def _ranges(self, rule: object) -> tuple[Vector, Vector]:
-        if self.noise.is_negligible:
+        if self._exact:
             exact = self._k[self._nearest(self.estimates)]
             return exact, exact.copy()
         x = self.estimates
@@ -155,7 +161,9 @@ class Posterior:
         """The posterior of each estimate over the nodes that matter, for neighbouring estimates together."""
         order = np.argsort(x, kind="stable")
         deviation = self.noise.deviation
-        bounded = self.prior.atoms is None and self.prior.feature is None
+        bounded = self.prior.atoms is None
+        # Under a prior with light tails the posterior lies anywhere between its bulk and the estimate.
+        place, width = self.prior.feature or (np.nan, 0.0)
         start = 0
         while start < order.size:
             stop = min(order.size, start + 4096)
@@ -164,9 +172,10 @@ class Posterior:
                 first, last = 0, self._k.size
                 if bounded:
                     far = float(np.sqrt(self.noise.variance_at(np.array(max(high, 0.0)))))
-                    floor = min(low, float(self.prior.largest))
+                    floor = float(np.fmin(min(low, self.prior.largest), place - width))
+                    ceiling = float(np.fmax(max(high, 0.0), place + width))
                     first = int(np.searchsorted(self._k, floor - MARGIN * max(deviation, far)))
-                    last = int(np.searchsorted(self._k, max(high, 0.0) + MARGIN * far, side="right"))
+                    last = int(np.searchsorted(self._k, ceiling + MARGIN * far, side="right"))
                     first, last = min(first, self._k.size - 1), max(last, 1)
                 if (stop - start) * (last - first) <= _CHUNK or stop - start == 1:
                     break

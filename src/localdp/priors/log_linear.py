@@ -8,7 +8,7 @@ The gradient of l is the difference between what the data expect of B and what t
 
 With one more term the known mean enters: E(f) = n/d holds for the spectrum, which is a sample of d from the prior,
 so the prior's mean lies within the deviation of f over sqrt(d) of it. (Frequencies are so skewed that this is far
-from Gaussian; the term is given a tenth of the weight.)
+from Gaussian; the term is given a twentieth of the weight.)
 
 The marginal likelihood of the penalty, by which penalties are compared, is Laplace's approximation
 
@@ -25,7 +25,7 @@ from scipy.special import logsumexp
 
 Vector = NDArray[np.float64]
 
-MEAN_WEIGHT = 0.1
+MEAN_WEIGHT = 0.05
 _STEPS = 60
 
 

@@ -52,7 +52,7 @@ def candidate_frequencies(observations: Observations) -> Vector:
     step = candidate_step(observations)
     small = np.exp(np.linspace(0.0, np.log(max(2.0, step)), 24)).round()
     even = np.arange(step, top + step, step).round()
-    return np.unique(np.concatenate([[0.0], small, np.minimum(even, np.floor(top))]))
+    return np.unique(np.minimum(np.concatenate([[0.0], small, even]), np.floor(top)))
 
 
 def candidate_step(observations: Observations) -> float:

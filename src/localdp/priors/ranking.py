@@ -1,10 +1,10 @@
 """Which family fits the estimates, judged under the noise; and `auto`, which acts on it.
 
-A family is fitted by maximum likelihood and scored by the logarithm of p_fhat at the estimates (Eq. 21), less what its
-freedom would gain by chance: half of log d for each parameter, where each atom of `npmle` and step of `monotone` is one,
-and there are at least five. `smooth` contains the power law and is charged for one parameter: for its curvature the
-penalty has already paid. The far tail is left out: there every smooth prior is its own density and every atom its own
-estimate, which cannot be compared.
+A family is fitted by maximum likelihood and scored by the logarithm of p_fhat at the estimates (Eq. 21), less what
+its freedom would gain by chance: half of log d for each parameter, where each atom of `npmle` and step of
+`monotone` is one, and there are at least five. `smooth` contains the power law and is charged for one parameter:
+for its curvature the penalty has already paid. The far tail is left out: there every smooth prior is its own
+density and every atom its own estimate, which cannot be compared.
 """
 
 from __future__ import annotations

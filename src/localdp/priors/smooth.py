@@ -4,13 +4,14 @@ r"""Smooth: a power law whose exponent may drift, as much as the data say and no
 
 where the second derivative of each phi_j is a hat over knots equally spaced in t: b_j is the curvature of the
 log-log density at a knot, zero below the first and above the last, so both ends are power laws. A ridge penalty on
-the b_j keeps the curvature small; with an infinite penalty this is the paper's power law.
+the b_j keeps the curvature small; with an infinite penalty on all of them this is the paper's power law.
 
 The penalty is not chosen but averaged over: each one on a grid gives a fit and its marginal likelihood (see
 `localdp.priors.log_linear`), and the prior is the mixture of the fits by those weights.
 
-Knots start where the noise begins to let the shape be seen, at a third of its deviation: below, only the total
-mass is known, and one exponent is all that can be said. The mass at zero starts small and needs evidence to grow.
+Below a third of the noise's deviation the shape cannot be seen, only how many items there are and, since every user
+holds one item, how many users. There the penalty is fixed and the exponent of the rarest items has a mild prior of its
+own, flatter than further up, as spectra of real data are. The mass at zero starts small and needs evidence to grow.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Vector = NDArray[np.float64]
 PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
 ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5
 """The prior of log p(0)/p(1): empty items are possible, and only the data can make them many."""
-EXPONENT_CENTER, EXPONENT_DEVIATION = 0.6, 0.3
+EXPONENT_CENTER, EXPONENT_DEVIATION = 0.4, 0.3
 """The prior of alpha, the exponent of the rarest items, where spectra of real data are flatter than further up."""
 HIDDEN_PENALTY = 1.0
 """The penalty on the curvature where noise hides the shape."""
