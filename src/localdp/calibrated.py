@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +45,7 @@ class Calibrated:
     @cached_property
     def std(self) -> Vector:
         """The posterior standard deviations."""
-        posterior = self._posterior
-        second = posterior.expect(posterior.nodes**2)
-        return _read_only(np.sqrt(np.maximum(second - self.frequencies**2, 0.0)))
+        return _read_only(self._posterior.deviations().copy())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -60,11 +60,11 @@ class Calibrated:
         """For every item the frequency that the true one does not exceed with this probability."""
         return self._posterior.quantiles(_checked_level(level))
 
-    def probability_above(self, threshold: float) -> Vector:
+    def probability_above(self, threshold: Any) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
-        if not isinstance(threshold, int | float | np.number) or math.isnan(threshold):
+        if not isinstance(threshold, Real) or threshold != threshold:
             raise InvalidInputError(f"a threshold is a frequency, not {threshold!r}")
-        limit = math.floor(min(max(threshold, -1), self.prior.n + 1))
+        limit = math.floor(float(min(max(threshold, -1), self.prior.n + 1)))
         posterior = Posterior(self.prior, self.noise, self.estimates, edges=(limit + 0.5,))
         return np.clip(posterior.expect((posterior.nodes > limit + 0.25).astype(np.float64)), 0.0, 1.0)
 
@@ -76,8 +76,8 @@ class Calibrated:
         return f"<Calibrated frequencies of {self.domain.size} items among {self.n} users, {self.prior!r}>"
 
 
-def _checked_level(level: float) -> float:
-    if not isinstance(level, int | float | np.number) or not 0 < level < 1:
+def _checked_level(level: Any) -> float:
+    if not isinstance(level, Real) or not 0 < float(level) < 1:
         raise InvalidInputError(f"a level is a probability between 0 and 1, not {level!r}")
     return float(level)
 

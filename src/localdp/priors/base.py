@@ -35,6 +35,11 @@ class FittedPrior(ABC):
     method: str = "given"
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
     @abstractmethod
     def log_mass(self, k: Vector) -> Vector:
         """log p_f(k); between whole numbers, where it is smooth, its natural extension."""

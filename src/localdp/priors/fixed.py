@@ -25,16 +25,20 @@ class Fixed(Prior):
     methods = ("given",)
 
     def __init__(self, frequencies: ArrayLike, probabilities: ArrayLike | None = None) -> None:
-        values = np.asarray(frequencies, np.float64)
-        weights = np.ones_like(values) if probabilities is None else np.asarray(probabilities, np.float64)
+        try:
+            values = np.asarray(frequencies, np.float64)
+            weights = np.ones_like(values) if probabilities is None else np.asarray(probabilities, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise FrequencyError("frequencies and probabilities must be flat lists of numbers") from None
         if values.ndim != 1 or not values.size or values.shape != weights.shape:
             raise FrequencyError("a known distribution needs a flat list of frequencies and as many probabilities")
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise FrequencyError("the frequencies of a known distribution must be finite and not negative")
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        whole = (values >= 0) & (values <= 2.0**53) & (values == np.floor(values))
+        if not whole.all():
+            raise FrequencyError("the frequencies of a known distribution are whole numbers, none negative")
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and 0 < weights.max() < 1e300):
             raise FrequencyError("the probabilities of a known distribution must not be negative, nor all zero")
         self.values, place = np.unique(values, return_inverse=True)
-        masses = np.bincount(place, weights)
+        masses = np.bincount(place, weights / weights.max())
         self.values, masses = self.values[masses > 0], masses[masses > 0]
         self.log_masses: Vector = np.log(masses / masses.sum())
 

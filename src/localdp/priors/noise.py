@@ -33,8 +33,8 @@ class Noise:
 
     @property
     def is_negligible(self) -> bool:
-        """So little noise that the estimates are the frequencies."""
-        return self.deviation < NEGLIGIBLE
+        """So little noise, of rare and of frequent items alike, that the estimates are the frequencies."""
+        return self.deviation < NEGLIGIBLE and self.excess <= 0
 
     def variance_at(self, k: Vector) -> Vector:
         """The variance for items with these true frequencies; never below a tenth of the constant one."""

@@ -34,13 +34,21 @@ class OptIn(Prior):
     methods = ("marginal-likelihood",)
 
     def __init__(self, counts: ArrayLike) -> None:
-        given = np.asarray(counts)
+        try:
+            given = np.asarray(counts)
+        except ValueError:
+            given = np.zeros(0)
         if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any() or not given.any():
             raise FrequencyError("opted-in users are counted for each item: whole numbers, not negative, not all zero")
         self.counts = given.astype(np.float64)
 
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
-        share = min(1.0, self.counts.sum() / observations.n)
+        if self.counts.size != observations.d or self.counts.sum() > observations.n:
+            raise FrequencyError(
+                f"{self.counts.sum():.0f} opted-in users were counted over {self.counts.size} items, but there are "
+                f"{observations.n} users and {observations.d} items"
+            )
+        share = self.counts.sum() / observations.n
         few = self.counts[self.counts < _EXACT_FROM]
         points, counts = np.unique(few, return_counts=True)
         exact = np.minimum(self.counts[self.counts >= _EXACT_FROM] / share, observations.n)

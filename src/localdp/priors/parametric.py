@@ -75,17 +75,18 @@ class ParametricFamily(Prior):
         fixed = None
         if self.feature(start) is None:
             rule = observations.rule(self.first)
-            fixed = rule, observations.likelihood(rule.nodes)[0], logarithmic(self.first, observations.n)
+            fixed = rule, *observations.likelihood(rule.nodes), logarithmic(self.first, observations.n)
 
         def negative(theta: Vector) -> tuple[float, Vector]:
-            rule, likelihood, whole = fixed or self._moving_rules(observations, theta)
+            rule, likelihood, row_logs, whole = fixed or self._moving_rules(observations, theta)
             shape = self.log_shape(whole.nodes, theta) + np.log(whole.weights)
             normalizer = float(logsumexp(shape))
             mean = np.exp(shape - normalizer) @ self.gradient(whole.nodes, theta)
             joint = likelihood * (np.exp(self.log_shape(rule.nodes, theta) - normalizer) * rule.weights)
             density = joint.sum(axis=1) + 1e-300
             expected = (joint @ self.gradient(rule.nodes, theta)) / density[:, None]
-            value = counts @ np.log(density) + float((self.log_shape(observations.tail, theta) - normalizer).sum())
+            value = counts @ (np.log(density) + row_logs)
+            value += float((self.log_shape(observations.tail, theta) - normalizer).sum())
             slope = counts @ expected + self.gradient(observations.tail, theta).sum(axis=0) - observations.d * mean
             return -value / observations.d, -slope / observations.d
 
@@ -94,10 +95,10 @@ class ParametricFamily(Prior):
         found = minimize(negative, clipped, jac=True, method="L-BFGS-B", bounds=limits)
         return np.asarray(found.x if points.size and np.isfinite(found.fun) else clipped)
 
-    def _moving_rules(self, observations: Observations, theta: Vector) -> tuple[Rule, Vector, Rule]:
+    def _moving_rules(self, observations: Observations, theta: Vector) -> tuple[Rule, Vector, Vector, Rule]:
         """For a narrow bulk, nodes that move with it."""
         rule = feature_rule(self, theta, observations.n, observations.noise.deviation)
-        return rule, observations.likelihood(rule.nodes)[0], rule
+        return rule, *observations.likelihood(rule.nodes), rule
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -47,9 +47,8 @@ class PowerLaw(ParametricFamily):
         if excess(STEEPEST) >= 0:
             note = f"the mean frequency {observations.mean:.4g} is not above 1, so the power law is as steep as it gets"
             return np.array([STEEPEST]), (note,)
-        if excess(0.0) <= 0:
-            note = f"the mean frequency {observations.mean:.4g} is above (n+1)/2, so the power law is flat"
-            return np.array([0.0]), (note,)
+        if excess(0.0) <= 0:  # only with a single item: with two or more the mean is below (n+1)/2
+            return np.array([0.0]), ("the mean frequency is as large as it can be, so the power law is flat",)
         return np.array([brentq(excess, 0.0, STEEPEST, xtol=1e-13)]), ()
 
     def limits(self, observations: Observations) -> list[tuple[float, float]]:  # noqa: ARG002 (always the same)
