@@ -64,7 +64,8 @@ class Calibrated:
         """Pr(f_i > threshold | fhat_i) for every item."""
         if not isinstance(threshold, Real) or threshold != threshold:
             raise InvalidInputError(f"a threshold is a frequency, not {threshold!r}")
-        limit = math.floor(float(min(max(threshold, -1), self.prior.n + 1)))
+        whole: Any = min(max(threshold, -1), self.prior.n + 1)
+        limit = math.floor(whole)
         posterior = Posterior(self.prior, self.noise, self.estimates, edges=(limit + 0.5,))
         return np.clip(posterior.expect((posterior.nodes > limit + 0.25).astype(np.float64)), 0.0, 1.0)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-_BLOCK = 1 << 13
+_BLOCK = 1 << 15
 _WORTH_THREADS = 1 << 20
 
 
@@ -25,8 +25,11 @@ class CubicTable:
     slopes: Vector
     poor: NDArray[np.bool_]
 
-    def interpolate(self, x: Vector) -> tuple[Vector, NDArray[np.intp]]:
-        """The value at each x, and the places, outside the grid or in poor cells, where there is none."""
+    def interpolate(self, x: Vector, within: bool = False) -> tuple[Vector, NDArray[np.intp]]:
+        """The value at each x, and the places, outside the grid or in poor cells, where there is none.
+
+        `within` promises that all lie on the grid.
+        """
         left, right = self.slopes[:-1], self.slopes[1:]
         rise = np.diff(self.values)
         cells = np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
@@ -44,17 +47,17 @@ class CubicTable:
                 place, value, term, cell = place[:size], value[:size], term[:size], cell[:size]
                 np.subtract(x[first : first + size], self.start - self.step, out=place)
                 np.multiply(place, 1 / self.step, out=place)
-                np.clip(place, 0.0, last, out=place)
+                if not within:
+                    np.clip(place, 0.0, last, out=place)
                 np.copyto(cell, place, casting="unsafe")
                 np.subtract(place, cell, out=place)
                 cells[3].take(cell, out=value, mode="clip")
                 for power in (2, 1, 0):
                     cells[power].take(cell, out=term, mode="clip")
                     np.multiply(value, place, out=value)
-                    np.add(value, term, out=value)
-                found[first : first + size] = value
-                if np.isnan(np.add.reduce(value)):
-                    missed.append(np.flatnonzero(np.isnan(value)) + first)
+                    np.add(value, term, out=value if power else found[first : first + size])
+                if np.isnan(np.add.reduce(found[first : first + size])):
+                    missed.append(np.flatnonzero(np.isnan(found[first : first + size])) + first)
             return np.concatenate(missed)
 
         if x.size < _WORTH_THREADS:

@@ -11,8 +11,9 @@ so it is tabulated on a grid of 1/64 of a deviation with its slopes and interpol
 atoms or steps each cell is tried at its middle; where the cubic is off, and beyond the grid, items are computed one by
 one. Everything is done in logarithms.
 
-Where frequent items carry more noise, an estimate far below zero would look like a frequent item that was unlucky. It
-is evidence for no holders all the same: estimates below the one with the least posterior mean are taken as that one.
+Where frequent items carry more noise, Var = v + e k, an estimate x far below zero would look like a frequent item that
+was unlucky. The likelihood ratio of any two frequencies has the derivative (k2 - k1)(e x + v) / (Var1 Var2) in x, so
+the posterior grows with x exactly from x = -v/e on, whatever the prior; estimates below are taken as that one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from localdp.interpolation import CubicTable
 from localdp.priors.base import FittedPrior
-from localdp.priors.noise import NEGLIGIBLE, Noise
+from localdp.priors.noise import Noise
 from localdp.priors.observations import MARGIN, REACH
 from localdp.support import support
 
@@ -44,9 +45,11 @@ class Posterior:
     def __init__(self, prior: FittedPrior, noise: Noise, estimates: Vector, edges: tuple[float, ...] = ()) -> None:
         self.prior = prior
         self._exact = noise.is_negligible
-        self.noise = Noise(min(max(noise.variance, NEGLIGIBLE**2), (1e6 * prior.n) ** 2), noise.excess)
+        self.noise = noise.usable(prior.n)
         reach = 1e3 * self.noise.deviation
-        self._use(estimates, -reach, prior.n + reach)
+        self.estimates, self._span = estimates, (float(estimates.min()), float(estimates.max()))
+        turn = self.noise.variance / self.noise.excess if self.noise.excess > 0 else np.inf
+        self._limit(-min(reach, turn), prior.n + reach)
         if self._exact and prior.atoms is None:
             lowest = 0.0 if np.isfinite(prior.zero) else float(prior.first)
             self.nodes = np.unique(np.clip(self.estimates.round(), lowest, prior.largest))
@@ -55,10 +58,6 @@ class Posterior:
             self.nodes, log_mass, self._is_panel = support(prior, self.noise, self.estimates, self._span, edges)
         self._variance = self.noise.variance_at(self.nodes)
         self._offset = log_mass - 0.5 * np.log(self._variance)
-        if self.noise.excess > 0 and self._span[0] < 0 and not self._exact:
-            below = np.linspace(self._span[0], 0.0, 200)
-            least = float(below[np.argmin(self._evaluate(below, self.nodes)[0])])
-            self._use(self.estimates, least, np.inf)
 
     def expect(self, values: Vector | None = None) -> Vector:
         """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
@@ -68,7 +67,8 @@ class Posterior:
         table = self._table(g, trusted=values is None)
         if table is None:
             return self._evaluate(self.estimates, g)[0]
-        found, missed = table.interpolate(self.estimates)
+        within = self._span[0] >= table.start and self._span[1] <= table.start + table.step * table.poor.size
+        found, missed = table.interpolate(self.estimates, within)
         if missed.size:
             found[missed] = self._evaluate(self.estimates[missed], g)[0]
         return found
@@ -98,12 +98,11 @@ class Posterior:
 
         return np.ceil(self._scan(lambda x: self._per_row(x, quantile))[0] - 1e-9)
 
-    def _use(self, estimates: Vector, low: float, high: float) -> None:
-        """Keep the estimates, clipped where they are outside these limits, and the range they span."""
-        span = float(estimates.min()), float(estimates.max())
-        inside = low <= span[0] and span[1] <= high
-        self.estimates = estimates if inside else np.clip(estimates, low, high)
-        self._span = max(low, min(span[0], high)), min(high, max(span[1], low))
+    def _limit(self, low: float, high: float) -> None:
+        """Clip the estimates that are outside these limits."""
+        if self._span[0] < low or self._span[1] > high:
+            self.estimates = np.clip(self.estimates, low, high)
+            self._span = max(low, min(self._span[0], high)), min(high, max(self._span[1], low))
 
     def _scan(self, compute: Callable[[Vector], tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
         """Two numbers for every item: interpolated on a grid where that is finer than the noise, computed elsewhere."""
@@ -177,7 +176,7 @@ class Posterior:
         inverse = 1 / self._variance
         columns = np.stack([g, g * self.nodes * inverse, g * inverse, self.nodes * inverse, inverse], axis=1)
         values, slopes = np.empty(x.size), np.empty(x.size)
-        least, most = g.min(), g.max()
+        least, most = g.min(), (min(g.max(), self.prior.n) if g is self.nodes else g.max())
         for which, weights, start in self._weights(x):
             mean, pulled, pull, force, inertia = (weights @ columns[start : start + weights.shape[1]]).T
             values[which] = np.clip(mean, least, most)  # rounding may carry a mean past the end of the support

@@ -19,6 +19,9 @@ NEGLIGIBLE = 0.01
 """Below this deviation an estimate says which whole number it is: noise cannot bridge half a person."""
 
 
+HALF_A_PERSON = 0.5
+
+
 @dataclass(frozen=True)
 class Noise:
     """The variance of an estimate of an item with true frequency k."""
@@ -35,6 +38,15 @@ class Noise:
     def is_negligible(self) -> bool:
         """So little noise, of rare and of frequent items alike, that the estimates are the frequencies."""
         return self.deviation < NEGLIGIBLE and self.excess <= 0
+
+    def usable(self, n: int) -> Noise:
+        """Noise that can be computed with: not less than none, and not more than there are people.
+
+        Where an item's own holders add noise, estimates lie on a grid at least one apart, so even those of items nobody
+        holds are no better than half a person.
+        """
+        least = HALF_A_PERSON if self.excess > 0 else NEGLIGIBLE
+        return Noise(min(max(self.deviation, least), 1e6 * n) ** 2, self.excess)
 
     def variance_at(self, k: Vector) -> Vector:
         """The variance for items with these true frequencies; never below a tenth of the constant one."""

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.priors.noise import NEGLIGIBLE, Noise
+from localdp.priors.noise import Noise
 from localdp.priors.quadrature import EXACT, Rule, growing_edges, panels, whole_numbers
 
 Vector = NDArray[np.float64]
@@ -35,9 +35,9 @@ class Observations:
     @classmethod
     def usable(cls, estimates: Vector, noise: Noise, n: int) -> Observations:
         """Observations that can be computed with, whatever the noise: none, or more than there are people."""
-        deviation = min(max(noise.deviation, NEGLIGIBLE), 1e6 * n)
-        reach = 1e3 * deviation
-        return cls(np.clip(estimates, -reach, n + reach), Noise(deviation**2, noise.excess), n)
+        usable = noise.usable(n)
+        reach = 1e3 * usable.deviation
+        return cls(np.clip(estimates, -reach, n + reach), usable, n)
 
     @property
     def d(self) -> int:
