@@ -24,8 +24,9 @@ lint: $(VENV)/test  ## Check style, types and the direction of imports
 docs: $(VENV)/docs  ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
-bench: $(VENV)/base  ## Measure the pipeline on eight million people
+bench: $(VENV)/base  ## Measure the pipeline on eight million people, and what Calibrate costs
 	$(BIN)/python benchmarks/pipeline.py
+	$(BIN)/python benchmarks/calibrate.py
 
 audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
 	$(BIN)/python audits/run.py

@@ -85,7 +85,7 @@ class ParametricFamily(Prior):
             joint = likelihood * (np.exp(self.log_shape(rule.nodes, theta) - normalizer) * rule.weights)
             density = joint.sum(axis=1) + 1e-300
             expected = (joint @ self.gradient(rule.nodes, theta)) / density[:, None]
-            value = counts @ (np.log(density) + row_logs)
+            value = float(counts @ (np.log(density) + row_logs))
             value += float((self.log_shape(observations.tail, theta) - normalizer).sum())
             slope = counts @ expected + self.gradient(observations.tail, theta).sum(axis=0) - observations.d * mean
             return -value / observations.d, -slope / observations.d
