@@ -239,12 +239,14 @@ def _shortest(total: Vector, k: Vector, level: float) -> tuple[float, float]:
     before = np.concatenate([[0.0], total[:-1]])
     fractional = k != np.floor(k)
     before[fractional] = total[fractional]  # a range may begin at the node itself, inside its stretch
-    end = np.searchsorted(total, before + level - 1e-12)
-    possible = end < k.size
+    place = np.searchsorted(total, before + level - 1e-12)
+    possible = place < k.size
     if not possible.any():
         return float(k[0]), float(k[-1])
-    length = np.where(possible, k[np.minimum(end, k.size - 1)] - k, np.inf)
+    place = np.minimum(place, k.size - 1)
+    end = np.where(fractional[place], np.interp(before + level, total, k), k[place])
+    length = np.where(possible, end - k, np.inf)
     # Of equally short ranges, the one that holds most.
-    held = np.where(possible, total[np.minimum(end, k.size - 1)] - before, 0.0)
+    held = np.where(possible, total[place] - before, 0.0)
     best = int(np.lexsort((-held, length))[0])
-    return float(k[best]), float(k[end[best]])
+    return float(k[best]), float(end[best])
