@@ -75,7 +75,7 @@ class Posterior:
 
     def deviations(self) -> Vector:
         """The standard deviation of the posterior of every item."""
-        return self._scan(self._deviation_of_each)[0]
+        return np.zeros(self.estimates.size) if self._exact else self._scan(self._deviation_of_each)[0]
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that holds at least this much of the posterior.
@@ -109,8 +109,7 @@ class Posterior:
         x = self.estimates
         if self._exact:
             frequencies = self.nodes[self._nearest(x)]
-            zero = np.zeros(x.size)
-            return (zero, zero) if compute == self._deviation_of_each else (frequencies, frequencies)
+            return frequencies, frequencies
         grid = self._grid(_CELLS if self.prior.atoms is not None else _CELLS // 4)
         inside = (x >= grid[0]) & (x <= grid[-1]) if _FEW < grid.size < x.size else np.zeros(x.size, bool)
         one, other = np.empty(x.size), np.empty(x.size)

@@ -19,8 +19,9 @@ STEEPEST = 30.0
 class PowerLaw(ParametricFamily):
     """The paper's family for video views, clicks, words and sales.
 
-    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2;
-    outside, the nearest member is taken and a note says so.
+    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2.
+    With two items or more the mean is below that; where it is 1 or less the steepest member is taken, and a note says
+    so.
 
     >>> PowerLaw().name
     'power-law'
@@ -47,8 +48,6 @@ class PowerLaw(ParametricFamily):
         if excess(STEEPEST) >= 0:
             note = f"the mean frequency {observations.mean:.4g} is not above 1, so the power law is as steep as it gets"
             return np.array([STEEPEST]), (note,)
-        if excess(0.0) <= 0:  # only with a single item: with two or more the mean is below (n+1)/2
-            return np.array([0.0]), ("the mean frequency is as large as it can be, so the power law is flat",)
         return np.array([brentq(excess, 0.0, STEEPEST, xtol=1e-13)]), ()
 
     def limits(self, observations: Observations) -> list[tuple[float, float]]:  # noqa: ARG002 (always the same)
