@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import localdp as ldp
+from localdp.consistency import PROJECTIONS
 from localdp.mechanisms import MECHANISMS
 from localdp.priors import PRIORS
+from localdp.selection import RULES
 
 ROOT = Path(__file__).parent.parent
 
@@ -54,6 +56,12 @@ def test_every_mechanism_is_in_the_documents(name):
 @pytest.mark.parametrize("name", PRIORS)
 def test_every_prior_is_in_the_documents(name):
     assert f"`{name}`" in (ROOT / "docs" / "calibrate.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*PROJECTIONS, *RULES])
+def test_every_projection_and_rule_is_in_the_documents(name):
+    text = (ROOT / "docs" / "heavy-hitters.md").read_text("utf-8")
+    assert f"`{name}`" in text or f'`"{name}"`' in text
 
 
 def test_every_error_is_a_localdp_error():

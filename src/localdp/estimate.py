@@ -172,7 +172,7 @@ class Estimate(Frequencies):
         3 items among 40 users, calibrated by power-law
         item   raw  zeroed  norm-sub  calibrated  low  high
         water   31      31        31          31   24    37
-        tea     10       0         9           4    1    11
+        tea     10      10         9           8    1    14
         """
         calibrated = self.calibrate(prior)
         low, high = calibrated.interval()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from functools import cached_property
 from numbers import Real
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
@@ -118,9 +119,8 @@ class Frequencies(ABC):
     def top(self, k: int) -> HeavyHitters:
         """The k items with the largest frequencies, each with the probability that it belongs to the true top k."""
         count = _checked_count(k, self.domain.size)
-        entry = ranks.entry(self.quantile(1 - ranks.CONFIDENCE), count)
-        reach = self.probability_above(np.ceil(entry) - 1) if np.isfinite(entry) else np.ones(self.domain.size)
-        probabilities = ranks.top_probabilities(reach, count, self._draw)
+        chances = ranks.entry(self.frequencies, count, self.probability_above)
+        probabilities = ranks.top_probabilities(chances, count, self._draw)
         named = np.lexsort((-probabilities, -self.frequencies))[:count]
         return self._named(named, probabilities, f"top {count}", None)
 
@@ -138,12 +138,16 @@ class Frequencies(ABC):
         self, named: NDArray[np.intp], probabilities: Vector, rule: str, threshold: float | None
     ) -> HeavyHitters:
         indices = named[np.lexsort((-probabilities[named], -self.frequencies[named]))]
-        low, high = self.interval(INTERVALS)
+        low, high = self._intervals
         items = [self.domain.items[index] for index in indices.tolist()]
         interval = low[indices], high[indices]
         return HeavyHitters(
             indices, items, self.frequencies[indices], interval, probabilities[indices], rule, threshold
         )
+
+    @cached_property
+    def _intervals(self) -> tuple[Vector, Vector]:
+        return self.interval(INTERVALS)
 
     def _threshold(self, threshold: Any) -> float:
         if isinstance(threshold, str):
