@@ -17,7 +17,8 @@ has the F-score 1 where nothing is heavy, so its expectation is G(0). With E[H] 
 et al., Optimizing F-measures: A Tale of Two Approaches, ICML 2012, where the same is done in O(d^2).
 
 **By false discoveries**: as many as possible while the expected share of false ones, the mean of 1 - p_i over them,
-stays at or below a level (P. Müller et al., Optimal Sample Size for Multiple Testing, JASA 2004). Estimates without a
+stays at or below a level (P. Müller et al., Optimal Sample Size for Multiple Testing, JASA 2004), but none that is more
+likely false than true: certain ones would pay for it, and who reads the list would not expect it there. Estimates without a
 prior have p-values instead, for which the same is promised by Y. Benjamini and Y. Hochberg, Controlling the False
 Discovery Rate, JRSS B 1995.
 """
@@ -66,7 +67,8 @@ def best_f_score(descending: Vector) -> tuple[int, float]:
 def within_discovery_rate(descending: Vector, level: float) -> int:
     """How many of the most probable items to take so that the expected share of false ones is within the level."""
     rates = np.cumsum(1 - descending) / np.arange(1, descending.size + 1)
-    return int(np.searchsorted(rates, level * (1 + 1e-12), side="right"))
+    likely = int(np.searchsorted(-descending, -min(0.5, 1 - level), side="right"))
+    return min(likely, int(np.searchsorted(rates, level * (1 + 1e-12), side="right")))
 
 
 def benjamini_hochberg(ascending: Vector, level: float) -> int:

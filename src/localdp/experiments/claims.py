@@ -52,7 +52,9 @@ class Claim:
 def claims(results: Results, data: Dataset) -> Iterator[Claim]:
     """Every claim, tried on one data set."""
     yield _power_law(data)
-    epsilons = sorted({row.epsilon for row in results.select(lambda row: row.data == data.label and row.mechanism == "oue")})
+    epsilons = sorted(
+        {row.epsilon for row in results.select(lambda row: row.data == data.label and row.mechanism == "oue")}
+    )
     if 1.0 in epsilons:
         yield _noise(results, data)
     yield _orders_of_magnitude(results, data, epsilons)
@@ -83,7 +85,9 @@ def _power_law(data: Dataset) -> Claim:
     x, y = np.log(values[several]), np.log(counts[several])
     correlation, slope = float(np.corrcoef(x, y)[0, 1]), float(np.polyfit(x, y, 1)[0])
     found = f"over frequencies that 10 items or more have: slope {slope:.2f}, correlation {correlation:.3f}"
-    return Claim("Frequencies", "roughly a power law: nearly a line on logarithmic axes", found, _verdict(correlation < -0.95))
+    return Claim(
+        "Frequencies", "roughly a power law: nearly a line on logarithmic axes", found, _verdict(correlation < -0.95)
+    )
 
 
 def _noise(results: Results, data: Dataset) -> Claim:
@@ -163,7 +167,8 @@ def _thresholds(results: Results, data: Dataset) -> Iterator[Claim]:
     below = [multiple for multiple in score.multiples if multiple < 1]
     beyond = [multiple for multiple in score.multiples if multiple >= 1]
     larger = [
-        score(LIKELIHOOD, "F-score", m) > max(score(RAW, "F-score", m), score(ZERO, "F-score", m)) for m in score.multiples
+        score(LIKELIHOOD, "F-score", m) > max(score(RAW, "F-score", m), score(ZERO, "F-score", m))
+        for m in score.multiples
     ]
     yield Claim(
         "Heavy hitters, epsilon 4",

@@ -53,7 +53,9 @@ def _errors(results: Results, data: Dataset) -> Figure:
     everything, rest = drawn.subplots(1, 2)
     methods = (RAW, ZERO, NORM_SUB, MOMENTS, LIKELIHOOD, AUTO, ORACLE)
     for axes, shown in ((everything, methods), (rest, methods[1:])):
-        _lines(axes, results, shown, lambda row: row.data == data.label and row.metric == "error", lambda row: row.epsilon)
+        _lines(
+            axes, results, shown, lambda row: row.data == data.label and row.metric == "error", lambda row: row.epsilon
+        )
         axes.set_yscale("log")
         axes.set_xlabel("privacy budget epsilon")
         axes.set_ylabel("estimation error (mean squared error, users²)")
@@ -100,7 +102,10 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
         at = np.arange(len(places)) + (place - 2) * 0.16
         axes.bar(at, heights, 0.15, label=method, color=_STYLES[method]["color"], edgecolor=plots.BLACK, linewidth=0.4)
     axes.set_yscale("log")
-    names = [name if label == data.label else f"{name}\n{label.removeprefix(data.label).strip(', ')}" for name, label in places]
+    names = [
+        name if label == data.label else f"{name}\n{label.removeprefix(data.label).strip(', ')}"
+        for name, label in places
+    ]
     axes.set_xticks(np.arange(len(places)), names)
     axes.set_ylabel("estimation error (mean squared error, users²)")
     axes.set_xlabel("mechanism")
@@ -112,8 +117,13 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
 def _coverage(results: Results, data: Dataset) -> Figure:
     axes = plots.figure().add_subplot()
     lines = {}
-    for metric, name in (("covered", "all items"), ("heavy covered", "items estimated above the significance threshold")):
-        rows = results.select(lambda r, metric=metric: r.data == data.label and r.mechanism == "oue" and r.metric == metric)  # type: ignore[misc]
+    for metric, name in (
+        ("covered", "all items"),
+        ("heavy covered", "items estimated above the significance threshold"),
+    ):
+        rows = results.select(
+            lambda r, metric=metric: r.data == data.label and r.mechanism == "oue" and r.metric == metric
+        )  # type: ignore[misc]
         lines[name] = _points(rows, lambda row: row.epsilon)
     plots.plot_lines(lines, dict(zip(lines, (_STYLES[AUTO], _STYLES[ZERO]), strict=True)), axes)
     axes.axhline(0.9, color=plots.BLACK, linewidth=0.8)
@@ -136,9 +146,7 @@ FIGURES: Mapping[str, Callable[[Results, Dataset], Figure]] = {
 }
 
 
-def _scores(
-    results: Results, wanted: Callable[[Row], bool], place: Callable[[Row], float], label: str
-) -> Figure:
+def _scores(results: Results, wanted: Callable[[Row], bool], place: Callable[[Row], float], label: str) -> Figure:
     drawn = plots.figure(11, 4.4)
     methods = (ZERO, MOMENTS, LIKELIHOOD, AUTO_F1, ORACLE_F1)
     for axes, metric in zip(drawn.subplots(1, 3), SCORES, strict=True):

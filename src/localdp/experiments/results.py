@@ -36,7 +36,12 @@ class Results:
         self._found = {(r.data, r.mechanism, r.epsilon, r.threshold, r.method, r.metric): r for r in rows}
 
     def find(
-        self, data: str, epsilon: float, method: str, metric: str = "error", threshold: float | None = None,
+        self,
+        data: str,
+        epsilon: float,
+        method: str,
+        metric: str = "error",
+        threshold: float | None = None,
         mechanism: str = "oue",
     ) -> Row:
         """One of the means."""
