@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localdp.calibrated import Calibrated
-from localdp.errors import FrequencyError, MissingPackageError
+from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
 from localdp.frequencies import Frequencies
 from localdp.hitters import HeavyHitters
 
@@ -44,6 +44,14 @@ def figure(width: float = 7.0, height: float = 4.2) -> Figure:
     except ImportError:
         raise MissingPackageError("pictures need the package matplotlib: pip install 'localdp[plots]'") from None
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes are on, to save it."""
+    drawn = axes.get_figure(root=True)
+    if drawn is None:
+        raise InvalidInputError("these axes were removed from their figure")
+    return drawn
 
 
 def plot_estimates(

@@ -18,9 +18,9 @@ et al., Optimizing F-measures: A Tale of Two Approaches, ICML 2012, where the sa
 
 **By false discoveries**: as many as possible while the expected share of false ones, the mean of 1 - p_i over them,
 stays at or below a level (P. Müller et al., Optimal Sample Size for Multiple Testing, JASA 2004), but none that is more
-likely false than true: certain ones would pay for it, and who reads the list would not expect it there. Estimates without a
-prior have p-values instead, for which the same is promised by Y. Benjamini and Y. Hochberg, Controlling the False
-Discovery Rate, JRSS B 1995.
+likely false than true: certain ones would pay for it, and who reads the list would not expect it there. Estimates
+without a prior have p-values instead, for which the same is promised by Y. Benjamini and Y. Hochberg, Controlling the
+False Discovery Rate, JRSS B 1995.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -140,7 +141,7 @@ def _growth(results: Results, data: Dataset, epsilons: list[float]) -> Claim:
     gains = {epsilon: relative_gain(results, data, epsilon) for epsilon in epsilons}
     shown = ", ".join(f"{gain:.0%} at {epsilon:g}" for epsilon, gain in gains.items())
     within = [gain for epsilon, gain in gains.items() if 1 <= epsilon <= 5]
-    rising = all(b > a for a, b in zip(within, within[1:], strict=False))
+    rising = all(b > a for a, b in pairwise(within))
     return Claim(
         "Gain and epsilon",
         "the gain upon Zero grows with epsilon",
@@ -192,7 +193,8 @@ def _thresholds(results: Results, data: Dataset) -> Iterator[Claim]:
     trend = all(np.diff(precision) <= 1e-9) and all(np.diff(recall) >= -1e-9)
     yield Claim(
         "Zero and the threshold",
-        "from the significance threshold on Zero is OUE; below, its precision rises and its recall falls as the threshold falls",
+        "from the significance threshold on Zero is OUE; below, as the threshold falls, its precision rises and its "
+        "recall falls",
         f"{'the same' if same else 'not the same'} from it on; below, precision goes from {precision[-1]:.2f} to "
         f"{precision[0]:.2f} and recall from {recall[-1]:.2f} to {recall[0]:.2f}",
         _verdict(same and trend, partly=same),
@@ -202,8 +204,8 @@ def _thresholds(results: Results, data: Dataset) -> Iterator[Claim]:
     yield Claim(
         "The rule f1 (ours)",
         "",
-        f"`auto` with rule `f1` gains {min(gains):+.3f} to {max(gains):+.3f} upon the paper's rule; the oracle with the same "
-        f"rule would gain {min(short):+.3f} to {max(short):+.3f} more",
+        f"`auto` with rule `f1` gains {min(gains):+.3f} to {max(gains):+.3f} upon the paper's rule; the oracle "
+        f"with the same rule would gain {min(short):+.3f} to {max(short):+.3f} more",
         "",
     )
 
@@ -245,7 +247,7 @@ def _limit(results: Results, data: Dataset, epsilons: list[float]) -> Claim:
         ]
         return f"{min(ratios):.3f} to {max(ratios):.3f}"
 
-    found = f"errors over the oracle's: `auto` {over(AUTO)}, Calibrate with the power law {over(LIKELIHOOD)}, Zero {over(ZERO)}"
+    found = f"errors over the oracle's: `auto` {over(AUTO)}, Calibrate {over(LIKELIHOOD)}, Zero {over(ZERO)}"
     return Claim("Distance from the limit (ours)", "", found, "")
 
 

@@ -35,17 +35,17 @@ _STYLES: Mapping[str, Mapping[str, Any]] = dict(
 _STYLES = {**_STYLES, AUTO_F1: _STYLES[AUTO], ORACLE_F1: _STYLES[ORACLE]}
 
 
-def _frequencies(results: Results, data: Dataset) -> Figure:
+def _frequencies(_results: Results, data: Dataset) -> Figure:
     axes = plots.plot_frequencies(data.frequencies)
     axes.set_title(f"{data.label}: {data.n:,} users, {data.d:,} items")
-    return _figure(axes)
+    return plots.figure_of(axes)
 
 
-def _noise(results: Results, data: Dataset) -> Figure:
+def _noise(_results: Results, data: Dataset) -> Figure:
     estimate = Plan(data.d, "oue", 1.0).simulate(data.frequencies, seed=0).estimate()
     axes = plots.plot_noise(estimate.frequencies - data.frequencies, estimate.std_error)
     axes.set_title(f"Noise of OUE at epsilon 1, {data.label}")
-    return _figure(axes)
+    return plots.figure_of(axes)
 
 
 def _errors(results: Results, data: Dataset) -> Figure:
@@ -111,20 +111,17 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
     axes.set_xlabel("mechanism")
     axes.set_title(f"Calibrate appended to other mechanisms, epsilon {rows[0].epsilon:g}, {data.label}")
     axes.legend(fontsize="small", ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.18))
-    return _figure(axes)
+    return plots.figure_of(axes)
 
 
 def _coverage(results: Results, data: Dataset) -> Figure:
     axes = plots.figure().add_subplot()
-    lines = {}
-    for metric, name in (
-        ("covered", "all items"),
-        ("heavy covered", "items estimated above the significance threshold"),
-    ):
-        rows = results.select(
-            lambda r, metric=metric: r.data == data.label and r.mechanism == "oue" and r.metric == metric
-        )  # type: ignore[misc]
-        lines[name] = _points(rows, lambda row: row.epsilon)
+    kinds = {"covered": "all items", "heavy covered": "items estimated above the significance threshold"}
+    rows = results.select(lambda row: row.data == data.label and row.mechanism == "oue" and row.metric in kinds)
+    lines = {
+        name: _points([row for row in rows if row.metric == metric], lambda row: row.epsilon)
+        for metric, name in kinds.items()
+    }
     plots.plot_lines(lines, dict(zip(lines, (_STYLES[AUTO], _STYLES[ZERO]), strict=True)), axes)
     axes.axhline(0.9, color=plots.BLACK, linewidth=0.8)
     axes.set_ylim(0.7, 1.0)
@@ -132,7 +129,7 @@ def _coverage(results: Results, data: Dataset) -> Figure:
     axes.set_ylabel("share of true frequencies within their 90% interval")
     axes.set_title(f"Coverage of the intervals of `auto`, OUE, {data.label}")
     axes.legend()
-    return _figure(axes)
+    return plots.figure_of(axes)
 
 
 FIGURES: Mapping[str, Callable[[Results, Dataset], Figure]] = {
@@ -170,8 +167,3 @@ def _lines(
 def _points(rows: list[Row], place: Callable[[Row], float]) -> tuple[list[float], list[float], list[float]]:
     ordered = sorted(rows, key=place)
     return [place(row) for row in ordered], [row.mean for row in ordered], [row.std_error for row in ordered]
-
-
-def _figure(axes: Any) -> Figure:
-    drawn: Figure = axes.figure
-    return drawn
