@@ -26,23 +26,6 @@ def test_importing_loads_nothing_heavy():
     assert not {"scipy", "numba", "matplotlib", "pandas", "cryptography"} & set(loaded)
 
 
-def test_demo_shows_truth_estimate_and_error_of_the_top_items(capsys):
-    from localdp import demo
-
-    demo.main()
-    printed = capsys.readouterr().out
-    top = next(line.split() for line in printed.splitlines() if line.split()[:1] == ["0"])
-    numbers = [float(word.replace(",", "")) for word in top[1:5]]
-    truth, raw, deviation, calibrated = numbers
-    assert truth == 50_675
-    assert abs(raw - truth) < 6 * deviation
-    assert abs(calibrated - truth) < 6 * deviation
-    errors = {line[:40].strip(): float(line.split()[-1]) for line in printed.splitlines()[-6:]}
-    assert errors["the oracle, told the true spectrum"] == 1.0
-    assert 1.0 <= errors["Calibrate, auto"] < errors["Calibrate, power law, likelihood"] < errors["raw"]
-    assert "epsilon" in printed
-
-
 def test_public_names_exist_and_are_documented():
     for name in ldp.__all__:
         assert getattr(ldp, name).__doc__, name

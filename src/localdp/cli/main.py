@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from localdp.cli.output import fail
 from localdp.errors import LocalDPError
+
+UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
 
 app = typer.Typer(
     name="localdp",
@@ -23,10 +25,13 @@ app = typer.Typer(
 def main() -> None:
     """Run the command that was asked for, and end the process with its exit code."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except UsageError as error:
+        asked = error.ctx.command_path if error.ctx is not None else "localdp"
+        fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
     except LocalDPError as error:
         fail(str(error))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         fail("interrupted", code=130)
     except BrokenPipeError:
         sys.stderr.close()

@@ -20,6 +20,7 @@ from localdp.datasets.dataset import Dataset
 from localdp.errors import DataFileError
 
 _BLOCK = 1 << 24
+_LONGEST_LINE = 1 << 26
 _HEADER = b"frequency,items"
 _DIGITS = 18  # more would not fit into 64 bits
 _ALLOWED = np.zeros(256, bool)
@@ -74,7 +75,7 @@ def _blocks(stream: BinaryIO, rest: bytes) -> Iterator[bytes]:
             rest = begun
         else:
             rest += block
-            if len(rest) > 4 * _BLOCK:
+            if len(rest) > _LONGEST_LINE:
                 raise DataFileError("a line of the file is longer than 64 MiB: this is not a list of transactions")
     if rest:
         yield rest

@@ -100,8 +100,8 @@ def _noise(results: Results, data: Dataset) -> Claim:
         f"at epsilon 1 theory gives deviation {theory:,.0f}; found mean {mean.mean:,.1f} and deviation "
         f"{deviation.mean:,.0f} (over {data.d:,} items, mean of {mean.trials} trials)"
     )
-    chance = 6 * theory / math.sqrt(data.d * mean.trials)
-    close = abs(mean.mean) < chance and abs(deviation.mean / theory - 1) < 0.02
+    chance = 6 / math.sqrt(data.d * mean.trials)
+    close = abs(mean.mean) < chance * theory and abs(deviation.mean / theory - 1) < max(0.02, chance)
     return Claim("Noise", paper, found, _verdict(close))
 
 
@@ -176,7 +176,7 @@ def _thresholds(results: Results, data: Dataset) -> Iterator[Claim]:
         "Calibrate has the better F-score, most of all below the significance threshold",
         f"better than OUE and Zero at {sum(larger[: len(below)])} of {len(below)} thresholds below it, and at "
         f"{sum(larger[len(below) :])} of {len(beyond)} from it on",
-        _verdict(all(larger), partly=all(larger[: len(below)])),
+        _verdict(all(larger), partly=sum(larger) > len(larger) / 2),
     )
     precise = [score(LIKELIHOOD, "precision", m) >= score(RAW, "precision", m) - 1e-9 for m in score.multiples]
     missing = [score(LIKELIHOOD, "recall", m) <= score(RAW, "recall", m) + 1e-9 for m in score.multiples]

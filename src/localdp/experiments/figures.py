@@ -75,6 +75,7 @@ def _by_threshold(results: Results, data: Dataset) -> Figure:
     for axes in drawn.axes:
         axes.axvline(1.0, color=plots.BLACK, linewidth=0.8)
         axes.set_xscale("log", base=2)
+        axes.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
     drawn.suptitle(f"Heavy hitters by threshold, OUE at epsilon {THRESHOLD_EPSILON:g}, {data.label}")
     return drawn
 
@@ -127,7 +128,7 @@ def _coverage(results: Results, data: Dataset) -> Figure:
     axes.set_ylim(0.7, 1.0)
     axes.set_xlabel("privacy budget epsilon")
     axes.set_ylabel("share of true frequencies within their 90% interval")
-    axes.set_title(f"Coverage of the intervals of `auto`, OUE, {data.label}")
+    axes.set_title(f"Coverage of auto's intervals, OUE, {data.label}")
     axes.legend()
     return plots.figure_of(axes)
 
@@ -145,7 +146,7 @@ FIGURES: Mapping[str, Callable[[Results, Dataset], Figure]] = {
 
 def _scores(results: Results, wanted: Callable[[Row], bool], place: Callable[[Row], float], label: str) -> Figure:
     drawn = plots.figure(11, 4.4)
-    methods = (ZERO, MOMENTS, LIKELIHOOD, AUTO_F1, ORACLE_F1)
+    methods = (RAW, ZERO, MOMENTS, LIKELIHOOD, AUTO_F1, ORACLE_F1)
     for axes, metric in zip(drawn.subplots(1, 3), SCORES, strict=True):
         _lines(axes, results, methods, lambda row, metric=metric: wanted(row) and row.metric == metric, place)  # type: ignore[misc]
         axes.set_xlabel(label)

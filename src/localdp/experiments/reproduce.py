@@ -54,10 +54,12 @@ def reproduce(
         results = gather(tasks, count, _counted(pool.map(run, seeded), len(seeded), progress))
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".localdp-") as unfinished:
-        write(results, datasets, count, command, Path(unfinished))
+        content = Path(unfinished) / folder.name
+        content.mkdir()
+        write(results, datasets, count, command, content)
         if folder.exists():
             shutil.rmtree(folder)
-        shutil.copytree(unfinished, folder)
+        content.rename(folder)
     return results
 
 
