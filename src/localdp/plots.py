@@ -68,7 +68,7 @@ def plot_estimates(
     if truth is not None:
         axes.plot(_matching(truth, frequencies)[chosen], places, "x", color=BLACK, markersize=7, label="truth")
     _name_items(axes, [frequencies.domain.items[index] for index in chosen.tolist()])
-    axes.set_xlabel("frequency (users)")
+    _scale_users(axes, low, high)
     axes.legend(loc="lower right")
     return axes
 
@@ -96,7 +96,7 @@ def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None)
     if hitters.threshold is not None:
         axes.axvline(hitters.threshold, color=VERMILLION, linestyle="--", label="threshold")
     _name_items(axes, hitters.items[:shown])
-    axes.set_xlabel("frequency (users)")
+    _scale_users(axes, low, high)
     if shown:
         axes.legend(loc="lower right")
     more = f", the first {shown}" if shown < len(hitters) else ""
@@ -141,6 +141,7 @@ def plot_calibration(calibrated: Calibrated, axes: Axes | None = None) -> Axes:
     axes.set_yscale("symlog", linthresh=scale)
     axes.set_xlabel("raw estimate (users; linear within one standard error of 0)")
     axes.set_ylabel("calibrated frequency (users)")
+    axes.set_ylim(bottom=0)
     axes.legend()
     return axes
 
@@ -222,6 +223,16 @@ def _name_items(axes: Axes, items: Sequence[Any]) -> None:
     axes.set_yticks(np.arange(len(items)), [f"{item}"[:24] for item in items])
     axes.set_ylim(len(items) - 0.4, -0.6)
     axes.set_ylabel("item")
+
+
+def _scale_users(axes: Axes, low: Vector, high: Vector) -> None:
+    """Logarithmic where frequencies range so far that their intervals would be dots."""
+    if low.size and low.min() > 0 and high.max() > 10 * low.min():
+        axes.set_xscale("log")
+        axes.set_xlabel("frequency (users, logarithmic)")
+    else:
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set_xlabel("frequency (users)")
 
 
 def _matching(truth: ArrayLike, frequencies: Frequencies) -> Vector:
