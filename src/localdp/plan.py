@@ -97,7 +97,11 @@ class Plan:
 
     def privatize(self, values: ArrayLike, seed: int | None = None) -> Reports:
         """A private report for each value. A seed makes it reproducible and not private: for simulation only."""
-        indices = self.domain.indices(values)
+        return self.privatize_indices(self.domain.indices(values), seed)
+
+    def privatize_indices(self, indices: NDArray[np.int64], seed: int | None = None) -> Reports:
+        """As `privatize`, for values given by their places in the domain."""
+        indices = Domain(self.domain.size).indices(indices)
         if not indices.size:
             raise EmptyError("no values were given: a report needs somebody's item")
         source = entropy.secure() if seed is None else entropy.seeded(seed)

@@ -1,16 +1,22 @@
-"""The commands, and how they end: 0, or one clear line and 2 for what cannot be used, 130 for Ctrl-C."""
+"""The commands, and how they end.
+
+0 when all went well; 2 and one line for what cannot be used as given; 1 and one line when the machine fails (a full
+disk); 130 after Ctrl-C. Commands import what they need when they run, so that help is instant.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from localdp.cli import aggregate, demo, estimate, hitters, plan, privatize, reproduce
 from localdp.cli.output import fail
 from localdp.errors import LocalDPError
 
+INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
 
 app = typer.Typer(
@@ -20,25 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def main() -> None:
-    """Run the command that was asked for, and end the process with its exit code."""
-    try:
-        sys.exit(app(standalone_mode=False))
-    except UsageError as error:
-        asked = error.ctx.command_path if error.ctx is not None else "localdp"
-        fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
-    except LocalDPError as error:
-        fail(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        fail("interrupted", code=130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        fail(f"{where}{error.strerror or error}")
+for module in (demo, plan, privatize, aggregate, estimate, hitters, reproduce):
+    app.command(module.__name__.rpartition(".")[2])(module.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -50,37 +39,25 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
         raise typer.Exit
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the picture and the report.")] = Path(
-        "localdp-demo"
-    ),
-) -> None:
-    """See what the software does, on 908,576 real sales of a supermarket, in under half a minute.
-
-    Example: localdp demo
-    """
-    from localdp.demo import run
-
-    run(out)
-
-
-@app.command()
-def reproduce(
-    dataset: Annotated[
-        list[str] | None, typer.Option(help="retail, kosarak (a surrogate) or kosarak-100k; may be repeated.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Your own data instead: a FIMI file or a spectrum, plain or gzipped.")
-    ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials of every experiment (20; 3 if quick).", min=1)] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("localdp-reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epsilons: about a minute.")] = False,
-) -> None:
-    """Run every experiment of the Calibrate paper and write figures, tables and a report.
-
-    Example: localdp reproduce --quick --dataset retail
-    """
-    from localdp.cli.reproduce import run
-
-    run(dataset or [], data, trials, out, quick)
+def main() -> None:
+    """Run the command that was asked for, and end the process with its exit code."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        asked = error.ctx.command_path if error.ctx is not None else "localdp"
+        fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
+    except LocalDPError as error:
+        fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: end quietly
+        sys.exit(0)
+    except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        fail(f"{error.filename}: {error.strerror}")
+    except OSError as error:
+        fail(f"{error.filename or 'the system'}: {error.strerror or error}", code=1)
+    if code == INTERRUPTED:
+        fail("interrupted", INTERRUPTED)
+    sys.exit(code)

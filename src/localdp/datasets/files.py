@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.blocks import whole_lines
 from localdp.datasets.dataset import Dataset
 from localdp.errors import DataFileError
 
-_BLOCK = 1 << 24
-_LONGEST_LINE = 1 << 26
 _HEADER = b"frequency,items"
 _DIGITS = 18  # more would not fit into 64 bits
 _ALLOWED = np.zeros(256, bool)
@@ -54,7 +52,7 @@ def read(path: str | Path) -> Dataset:
 def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64]:
     items, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     line = 1
-    for block in _blocks(stream, first):
+    for block in whole_lines(stream, first):
         numbers = _numbers(block, line, name)
         line += block.count(b"\n")
         found, place = np.unique(np.concatenate([items, numbers]), return_inverse=True)
@@ -64,21 +62,6 @@ def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64
     if not items.size:
         raise DataFileError(f"{name} is empty: a FIMI file has a transaction a line, numbers separated by spaces")
     return counts
-
-
-def _blocks(stream: BinaryIO, rest: bytes) -> Iterator[bytes]:
-    """The stream in pieces that end where a line does."""
-    while block := stream.read(_BLOCK):
-        whole, newline, begun = (rest + block).rpartition(b"\n")
-        if newline:
-            yield whole + newline
-            rest = begun
-        else:
-            rest += block
-            if len(rest) > _LONGEST_LINE:
-                raise DataFileError("a line of the file is longer than 64 MiB: this is not a list of transactions")
-    if rest:
-        yield rest
 
 
 def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
