@@ -196,13 +196,13 @@ def _descends(order, truth):
 
 
 def test_probabilities_of_the_top_are_calibrated(retail):
-    """Over 12 runs, of the items given 80 to 100% at least 75% belong; a lower share by chance has 1e-6 or less."""
+    """Over 7 runs, of the items given 80 to 100% at least 75% belong; a lower share by chance has 1e-6 or less."""
     truth, kth = retail.frequencies, np.sort(retail.frequencies)[-50]
     belongs = []
-    for seed in range(12):
+    for seed in range(7):
         top = ldp.Plan(retail.d, "oue", 4.0).simulate(truth, seed=seed).estimate().calibrate().top(50)
         belongs.extend((truth[top.indices] >= kth)[top.probabilities >= 0.8])
-    assert len(belongs) > 200
+    assert len(belongs) > 120
     assert 0.75 <= np.mean(belongs) <= 1
 
 

@@ -30,13 +30,14 @@ def command(
     from localdp import datasets
     from localdp.cli.output import progress
     from localdp.errors import InvalidInputError
-    from localdp.experiments import reproduce
-    from localdp.experiments.claims import claims
 
     names = dataset or []
     if names and data is not None:
         raise InvalidInputError("give --dataset or --data, not both")
     chosen = [datasets.read(data)] if data is not None else [datasets.load(name) for name in names or PAPER]
+    from localdp.experiments import reproduce
+    from localdp.experiments.claims import claims
+
     options = [part for name in names for part in ("--dataset", name)]
     options += ["--data", data.name] if data is not None else []
     options += ["--trials", str(trials)] if trials is not None else []

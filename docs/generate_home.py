@@ -1,0 +1,49 @@
+"""Draw the picture of the home page: `python docs/generate_home.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import localdp as ldp
+from localdp import plots
+
+EPSILON = 4.0
+SHOWN = 200
+
+
+def main() -> None:
+    """The items that look most frequent: as the reports say, and as Calibrate says, each with the truth."""
+    data = ldp.datasets.load("retail")
+    estimate = ldp.Plan(data.d, "oue", EPSILON).simulate(data.frequencies, seed=7).estimate()
+    calibrated = estimate.calibrate()
+    top = np.argsort(-estimate.frequencies)[:SHOWN]
+    ranks = np.arange(SHOWN) + 1
+    figure = plots.figure(10, 4.2)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    low, high = (side[top] for side in calibrated.interval(0.9))
+    left.plot(ranks, estimate.frequencies[top], "o", color=plots.VERMILLION, markersize=3, label="raw estimate")
+    right.vlines(ranks, np.maximum(low, 1), high, color=plots.SKY, linewidth=2, label="90% interval")
+    right.plot(ranks, calibrated.frequencies[top], "o", color=plots.BLUE, markersize=3, label="calibrated")
+    for axes, title in ((left, "What the private reports add up to"), (right, "What Calibrate makes of it")):
+        axes.plot(
+            ranks,
+            np.maximum(data.frequencies[top], 1),
+            "x",
+            color=plots.BLACK,
+            markersize=4,
+            label="truth (nobody sees it)",
+        )
+        axes.set_title(title)
+        axes.set_xlabel("item, by rank of its raw estimate")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.legend(loc="lower left", fontsize="small")
+    left.set_ylabel("frequency (users)")
+    figure.suptitle(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the {SHOWN} largest estimates")
+    figure.savefig(Path(__file__).parent / "images" / "home.png", metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
