@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import localdp as ldp
+
 DOCS = Path(__file__).parent.parent / "docs"
 
 
@@ -17,6 +21,12 @@ def test_the_page_of_the_commands_is_generated_from_them():
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     assert (DOCS / "cli.md").read_text("utf-8") == generate.page(), "run: python docs/generate_cli.py"
+
+
+@pytest.mark.parametrize("name", ldp.__all__)
+def test_every_public_name_is_in_the_documents(name):
+    pages = [page.read_text("utf-8") for page in DOCS.glob("*.md")]
+    assert any(re.search(rf"\b(ldp|localdp)\.{name}\b", page) for page in pages)
 
 
 def transcript(text):

@@ -1,0 +1,90 @@
+"""Files of any size in bounded memory: the commands on files of 4 GB, generated on the fly, beside the plain kernel.
+
+`python benchmarks/files.py` needs 10 GB of disk for a few minutes; `--gigabytes 0.2` tries it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import localdp as ldp
+from localdp import tabular
+
+COMMAND = Path(sys.executable).parent / "localdp"
+BLOCK_USERS = 20_000
+
+
+def child(*arguments: object) -> tuple[float, float]:
+    """Seconds and peak memory in GiB of a command."""
+    measure = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    measure += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    started = time.perf_counter()
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", measure, COMMAND, *map(str, arguments)], check=True, capture_output=True, text=True
+    )
+    return time.perf_counter() - started, int(done.stdout.splitlines()[-1]) / 2**20
+
+
+def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
+    """Reports of OUE, 2,059 bytes each, in a Parquet file."""
+    plan = ldp.Plan(retail.d, "oue", 4.0)
+    (folder / "plan.json").write_text(plan.to_json())
+    values = np.random.default_rng(0).choice(retail.d, BLOCK_USERS, p=retail.frequencies / retail.n)
+    block = plan.privatize(values)
+    blocks = int(np.ceil(size / block.rows.nbytes))
+    with tabular.reports_writer(folder / "reports.parquet", plan) as write:
+        for _ in range(blocks):
+            write(block)
+    started = time.perf_counter()
+    for _ in range(max(1, blocks // 10)):
+        plan.mechanism.count(block.rows)
+    kernel = max(1, blocks // 10) * block.rows.nbytes / (time.perf_counter() - started)
+    seconds, memory = child("aggregate", folder / "reports.parquet", "-p", folder / "plan.json", "-o", folder / "a.agg")
+    total = (folder / "reports.parquet").stat().st_size
+    assert np.array_equal(ldp.Aggregate.load(folder / "a.agg").counts, blocks * plan.aggregate(block).counts)  # noqa: S101
+    print(
+        f"aggregate  {total / 1e9:6.2f} GB, {blocks * BLOCK_USERS:,} reports: {seconds:6.1f} s, peak {memory:.2f} GiB,"
+    )
+    rate = total / seconds
+    print(f"           {rate / 1e9:.2f} GB/s, {rate / kernel:.2f} of the plain kernel's {kernel / 1e9:.2f}")
+    (folder / "reports.parquet").unlink()
+
+
+def privatize(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
+    """Values as text in a CSV file, made private under LLH."""
+    plan = ldp.Plan([f"product {place}" for place in range(retail.d)], "llh", 4.0)
+    (folder / "plan.json").write_text(plan.to_json())
+    values = np.repeat(np.arange(retail.d), retail.frequencies)
+    block = "\n".join(f"product {place}" for place in values.tolist()) + "\n"
+    blocks = int(np.ceil(size / len(block)))
+    with (folder / "values.csv").open("w") as file:
+        file.write("product\n")
+        for _ in range(blocks):
+            file.write(block)
+    seconds, memory = child("privatize", folder / "values.csv", "-p", folder / "plan.json", "-o", folder / "r.parquet")
+    total = (folder / "values.csv").stat().st_size
+    users = blocks * retail.n
+    print(f"privatize  {total / 1e9:6.2f} GB, {users:,} values: {seconds:6.1f} s, peak {memory:.2f} GiB,")
+    print(f"           {users / seconds / 1e6:.1f} million values a second")
+
+
+def main() -> None:
+    """Measure both and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=4.1)
+    size = parser.parse_args().gigabytes * 1e9
+    retail = ldp.datasets.load("retail")
+    with tempfile.TemporaryDirectory() as folder:
+        aggregate(Path(folder), size, retail)
+        privatize(Path(folder), size, retail)
+
+
+if __name__ == "__main__":
+    main()
