@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,9 +19,15 @@ import localdp as ldp
 COMMAND = Path(sys.executable).parent / "localdp"
 
 
-def localdp(*arguments, cwd):
+def localdp(*arguments, cwd, environment=None):
     return subprocess.run(  # noqa: S603
-        [COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, timeout=300
+        [COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
 
 
@@ -156,8 +164,8 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
     assert abs(rows[0]["calibrated"] - 3_000) < 500
     assert pyarrow.parquet.read_table(tmp_path / "all.parquet").num_rows == 200
     assert (tmp_path / "top.svg").read_text().startswith("<?xml")
-    shown = localdp("estimate", collected / "counts.agg", "--top", "3", "--prior", "power-law", cwd=tmp_path).stdout
-    assert len(shown.splitlines()) == 5
+    shown = localdp("estimate", collected / "counts.agg", "--top", "30", "--prior", "power-law", cwd=tmp_path).stdout
+    assert len(shown.splitlines()) == 32
     assert "calibrated by power-law" in shown
 
 
@@ -201,6 +209,16 @@ def test_hitters_by_rule_and_top(collected, tmp_path):
         (("hitters", "{}/counts.agg", "-t", "many"), "'many'"),
         (("hitters", "{}/counts.agg", "--rule", "mean", "--fdr", "0.1"), "fdr is the level"),
         (("hitters", "{}/counts.agg", "--top", "500"), "from 1 to 200"),
+        (("hitters", "{}/counts.agg", "--top", "5", "-t", "10"), "takes no threshold"),
+        (("hitters", "{}/counts.agg", "--rule", "f1", "--fdr", "0.1"), "fdr is the level"),
+        (("hitters", "{}/counts.agg", "-t", "0,5"), "'0,5'"),
+        (("estimate", "{}/counts.agg", "-o", "ok.csv", "--plot", "nowhere/x.png"), "no folder"),
+        (("estimate", "{}/counts.agg", "-o", ".json"), "neither"),
+        (("aggregate", "{}/reports.csv", "{}/../collected0/reports.csv", "-p", "{}/plan.json", "-o", "x.agg"), "twice"),
+        (
+            ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "{}/values.csv", "-c", "name", "--force"),
+            "replace",
+        ),
         (("plan",), "needs a file with the items or --size"),
         (("plan", "{}/items.csv", "-e", "17"), "epsilon"),
         (("plan", "{}/items.csv", "-m", "rappor"), "RAPPOR"),
@@ -231,6 +249,45 @@ def test_an_output_that_exists_is_kept_unless_forced(collected, tmp_path):
         assert (tmp_path / name).read_text() == "mine"
         assert localdp(*command, "-o", name, "--force", cwd=tmp_path).returncode == 0
         assert (tmp_path / name).read_bytes() != b"mine"
+
+
+def test_strange_names_are_shown_safely_and_kept_as_they_are(tmp_path):
+    names = ["$x_{$", "tea\x1b[31m", "日本", "$5 - $10", "x" * 200]
+    (tmp_path / "items.txt").write_text("\ufeff" + "\n".join(names) + "\n", "utf-8")
+    (tmp_path / "values.csv").write_text("item\n" + "\n".join(names * 400) + "\n\n", "utf-8")
+    steps = (
+        ("plan", "items.txt", "-o", "plan.json", "-e", "3"),
+        ("privatize", "values.csv", "-p", "plan.json", "-o", "r.parquet"),
+        ("aggregate", "r.parquet", "-p", "plan.json", "-o", "c.agg"),
+        ("estimate", "c.agg", "--plot", "e.png", "-o", "e.csv"),
+    )
+    for step in steps:
+        done = localdp(*step, cwd=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
+        assert done.returncode == 0, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+    assert "2,000 users" in done.stdout
+    assert all(name in (tmp_path / "e.csv").read_text("utf-8") for name in names)
+
+
+def test_places_that_are_no_files_are_kept(collected, tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    for name, code in (("pipe.json", 2), ("folder.json", 2), ("link.json", 0)):
+        done = localdp("plan", collected / "items.csv", "-o", name, "--force", cwd=tmp_path)
+        assert done.returncode == code
+        assert len(done.stderr.splitlines()) == code // 2
+    assert (tmp_path / "pipe.json").is_fifo()
+    assert (tmp_path / "link.json").is_symlink()
+    assert "localdp-plan" in (tmp_path / "real.json").read_text()
+
+
+def test_nothing_asked_shows_the_help(tmp_path):
+    done = localdp(cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Usage" in done.stdout + done.stderr
+    assert "; see" not in done.stderr
 
 
 def test_unknown_values_are_dropped_and_counted_when_asked(collected, tmp_path):
@@ -282,7 +339,6 @@ def test_interrupting_is_one_line_code_130_and_leaves_nothing(collected, large, 
 
 
 def test_a_pipe_that_nobody_reads_ends_quietly(collected, tmp_path):
-    line = f"'{COMMAND}' estimate '{collected}/counts.agg' --top 200 --json | head -1"
+    line = f"('{COMMAND}' estimate '{collected}/counts.agg' --json --top 200; echo code $? >&2) | true"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603, S607
-    assert done.stdout == "[\n"
-    assert done.stderr == ""
+    assert re.fullmatch(r"code [01]\n", done.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -14,9 +15,9 @@ from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
 from localdp.experiments import reproduce
 from localdp.experiments.claims import claims, relative_gain
-from localdp.experiments.report import SECTIONS
+from localdp.experiments.report import SECTIONS, is_ours, write
 from localdp.experiments.results import Results, Row
-from localdp.experiments.trials import AUTO, LIKELIHOOD, ORACLE, RAW, ZERO, Task, run
+from localdp.experiments.trials import AUTO, CUT, LIKELIHOOD, ORACLE, RAW, ZERO, Task, run
 
 SMALL = Dataset("small", (30_000 / np.arange(1, 201) ** 1.3).astype(np.int64) + 1, "Falls as rank^-1.3.", True)
 
@@ -81,13 +82,39 @@ def test_a_surrogate_is_called_one_wherever_it_is_shown(written):
     assert "small (surrogate)" in (written[0] / "report.md").read_text("utf-8")
 
 
-def test_a_run_is_replaced_and_nothing_else_is(written, tmp_path):
-    folder, _, _ = written
-    (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(InvalidInputError, match="not written by this command"):
+@pytest.mark.parametrize("content", ["mine", "{}", '{"format": "localdp-reproduction/1", "data": []}'])
+def test_a_folder_that_holds_anything_else_is_kept(tmp_path, content):
+    (tmp_path / "results.json").write_text(content)
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(InvalidInputError, match="did not write"):
         reproduce([SMALL], tmp_path, trials=1)
-    assert (tmp_path / "precious.txt").read_text() == "mine"
-    assert not list(folder.parent.glob(".localdp-*"))
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_run_is_replaced(written, tmp_path):
+    folder = shutil.copytree(written[0], tmp_path / "run")
+    assert is_ours(folder)
+    (folder / "report.md").write_text("old")
+    reproduce([SMALL], folder, trials=1, quick=True)
+    assert "1 seeded trials" in (folder / "report.md").read_text("utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_names_are_never_markup(written, tmp_path):
+    name = '<img src=x onerror="alert(1)">|`$x_{$'
+    rows = [Row(name, *list(vars(row).values())[1:]) for row in written[1].rows if row.data == SMALL.label]
+    rows += [row for row in written[1].rows if row.data != SMALL.label]
+    write(Results(rows), [Dataset(name, SMALL.frequencies, f"from {name}")], 2, f"localdp {name}", tmp_path)
+    for page in ("index.html", "report.md"):
+        assert "<img src=x" not in (tmp_path / page).read_text("utf-8")
+    assert "&#124;" in (tmp_path / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("frequencies", [[5] * 40, [1, 1], [9, 0, 0, 0]])
+def test_data_without_any_shape_are_reported_too(tmp_path, frequencies):
+    data = Dataset("flat", np.array(frequencies), "")
+    results = reproduce([data], tmp_path / "run", trials=1, quick=True)
+    assert {claim.topic for claim in claims(results, data)} >= {"Error", "Noise"}
 
 
 @pytest.mark.parametrize("trials", [0, -1, 1.5, True])
@@ -102,6 +129,29 @@ def test_the_gain_is_relative_to_the_smaller_error():
         for method, mean in ((ZERO, 150.0), (LIKELIHOOD, 100.0))
     ]
     assert relative_gain(Results(rows), SMALL, 1.0) == pytest.approx(0.5)
+
+
+def test_verdicts_follow_the_figures():
+    def verdicts(change):
+        rows = [Row("small (surrogate)", *list(vars(row).values())[1:]) for row in change]
+        return {claim.topic: claim.holds for claim in claims(Results(rows), SMALL)}
+
+    def row(epsilon, method, mean, metric="error", threshold=None):
+        return Row("", "oue", epsilon, threshold, method, metric, mean, 0.0, 2)
+
+    def rows(gains):
+        for epsilon, gain in gains.items():
+            yield from (row(epsilon, method, 100.0) for method in (LIKELIHOOD, CUT, AUTO, ORACLE))
+            yield row(epsilon, ZERO, 100.0 * (1 + gain))
+            yield row(epsilon, RAW, 5_000.0)
+            yield from (row(epsilon, method, 0.5, "F-score", 1.0) for method in (LIKELIHOOD, ZERO))
+            yield from (row(epsilon, AUTO, 0.9, metric) for metric in ("covered", "heavy covered"))
+
+    growing, falling = verdicts(rows({2.0: 0.1, 3.0: 0.2})), verdicts(rows({2.0: 0.2, 3.0: 0.1}))
+    assert (growing["Gain and epsilon"], falling["Gain and epsilon"]) == ("holds", "does not hold")
+    assert verdicts(rows({0.5: 0.2, 2.0: 0.1, 3.0: 0.3}))["Gain and epsilon"] == "holds in part"
+    assert growing["Error"] == growing["Zero after Calibrate"] == "holds"
+    assert growing["Heavy hitters and epsilon"] == "does not hold"
 
 
 def test_claims_say_what_was_found(written):

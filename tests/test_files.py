@@ -60,6 +60,7 @@ def test_a_spectrum_is_expanded(tmp_path):
         (b"frequency,items\n3;4\n", "separated by a comma"),
         (b"frequency,items\n3,4,5\n", "two whole numbers"),
         (b"frequency,items\n1,99999999999\n", "more than can be counted"),
+        (b"frequency,items\n" + 10 * b"0,999999999999999999\n", "more than can be counted"),
         (gzip.compress(b"1 2 3\n" * 500)[:-20], "cut short"),
         (b"\x1f\x8bnot gzip at all", "not a whole gzip file"),
     ],

@@ -145,6 +145,7 @@ def test_thresholds_are_counts_shares_or_significance(estimate, calibrated):
         {"threshold": None},
         {"threshold": True},
         {"threshold": [1, 2]},
+        {"threshold": 10**400},
         {"threshold": 1, "rule": "median"},
         {"threshold": 1, "rule": "f1", "fdr": 0.1},
         {"threshold": 1, "fdr": 0},
@@ -265,6 +266,39 @@ def test_a_long_table_says_how_much_it_leaves_out():
     text = str(Table({"item": range(25), "count": np.arange(25.0)}))
     assert text.splitlines()[-1] == "... and 5 more"
     assert len(text.splitlines()) == 22
+
+
+def test_an_estimate_knows_that_nobody_has_fewer_than_none_or_more_than_all():
+    estimate = ldp.Estimate([9000.0, -300.0], n=1000, variance=1e4)
+    assert estimate.probability_above(1000).tolist() == [0.0, 0.0]
+    assert estimate.probability_above(5000).tolist() == [0.0, 0.0]
+    assert estimate.probability_above(-1).tolist() == [1.0, 1.0]
+    assert len(estimate.heavy_hitters(5000, "fdr")) == 0
+
+
+def test_equal_items_are_named_in_their_order():
+    assert ldp.Estimate([0.0] * 5, n=10, variance=0.0).top(2).indices.tolist() == [0, 1]
+
+
+def test_numbers_print_without_a_lonely_sign_and_names_without_control_signs():
+    table = Table({"item": ["a\x1b[31mb\n", "x" * 90], "count": np.array([-0.3, 2_000_000.0])})
+    assert str(table).splitlines()[1].split() == ["a\\x1b[31mb\\n", "0"]
+    assert max(map(len, str(table).splitlines())) < 60
+    assert len(table.text(1).splitlines()) == 3
+
+
+@pytest.mark.parametrize("arguments", [("item",), ("count", 1.5), ("count", -1)])
+def test_impossible_rows_are_refused(arguments):
+    with pytest.raises(InvalidInputError):
+        Table({"item": ["a"], "count": np.array([1.0])}).largest(*arguments)
+
+
+def test_no_hitters_have_the_types_of_some():
+    for domain in (3, ["a", "b", "c"]):
+        estimate = ldp.Estimate([5.0, 1.0, 2.0], n=10, variance=1.0, domain=domain)
+        none, some = (estimate.heavy_hitters(threshold).table().to_arrow() for threshold in (9, 1))
+        assert none.num_rows == 0
+        assert none.schema == some.schema
 
 
 def test_compare_puts_every_estimate_side_by_side(estimate, calibrated):

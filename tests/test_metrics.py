@@ -44,6 +44,7 @@ def test_scores_take_what_heavy_hitters_gives():
     hits = estimate.heavy_hitters(30)
     assert metrics.heavy_hitter_scores(hits, ["tea"]) == metrics.Scores(0.5, 1.0, pytest.approx(2 / 3))
     assert metrics.heavy_hitter_scores(hits.indices, np.array([0, 2])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, metrics.true_hitters([50, 5, 40], 30)).f_score == 1.0
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,26 @@ def test_missing_values_and_dictionaries(tmp_path):
         tabular.distinct(tmp_path / "some.csv", "item")
 
 
+def test_empty_rows_are_values_that_are_missing_except_at_the_end(tmp_path, monkeypatch):
+    (tmp_path / "some.csv").write_text("item\na\n\n\nb\n\n\n")
+    for size in (1, 2, 3, 7, 1000):
+        monkeypatch.setattr("localdp.blocks.whole_lines.__defaults__", (b"", size))
+        assert all_indices(tmp_path / "some.csv", None, ["a", "b"]) == [0, -1, -1, 1]
+
+
+def test_items_that_are_written_alike_are_refused_in_text(tmp_path):
+    (tmp_path / "some.csv").write_text("item\n1\n")
+    with pytest.raises(DataFileError, match="written alike"):
+        all_indices(tmp_path / "some.csv", None, ["1", 1])
+
+
+@pytest.mark.parametrize("values", [pa.array([[1]]), pa.array([2**63 + 5], pa.uint64())])
+def test_columns_that_cannot_hold_items_are_refused(tmp_path, values):
+    pq.write_table(pa.table({"item": values}), tmp_path / "some.parquet")
+    with pytest.raises(DataFileError):
+        all_indices(tmp_path / "some.parquet", None, [1, 2])
+
+
 def test_the_only_column_needs_no_name(tmp_path):
     (tmp_path / "some.csv").write_text("item\nb\na\nb\n")
     assert all_indices(tmp_path / "some.csv", None, ["a", "b"]) == [1, 0, 1]
@@ -143,6 +163,9 @@ def test_tables_are_written(tmp_path, kind):
         ("some.csv", b"item,x\na,1\nb\n", "not a CSV file that can be read"),
         ("some.parquet", b"PAR1 nothing", "not a Parquet file"),
         ("some.csv.gz", b"not gzip", "cannot be read|not a CSV"),
+        ("some.CSV.GZ", b"not gzip", "cannot be read|not a CSV"),
+        ("some.csv", b"a\rb\rc\r", "not a CSV|no column"),
+        ("some.csv", b'item\n"a\nb"\nb\n', "line break"),
     ],
 )
 def test_what_is_not_such_a_file_is_refused(tmp_path, name, content, sentence):

@@ -43,6 +43,7 @@ class Block:
 
 def run(out: Path) -> None:
     """Run the pipeline on the Retail data, show what the collector learns, and write the picture and the report."""
+    out.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
     data = datasets.load("retail")
     plan = Plan(data.d, "auto", EPSILON)
@@ -54,7 +55,6 @@ def run(out: Path) -> None:
     for block in blocks:
         console.print(_drawn(block))
         console.print()
-    out.mkdir(parents=True, exist_ok=True)
     axes = plots.plot_estimates(calibrated, data.frequencies)
     axes.set_title(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the twenty heaviest")
     plots.figure_of(axes).savefig(out / "estimates.png")

@@ -122,7 +122,9 @@ class Estimate(Frequencies):
         """For every item the confidence that its true frequency is larger."""
         from scipy.special import ndtr
 
-        limit = math.floor(min(max(checked_threshold(threshold), -1), self.n + 1)) + 0.5
+        limit = math.floor(min(max(checked_threshold(threshold), -1), self.n)) + 0.5
+        if not 0 < limit < self.n:  # nobody has fewer than none, or more than all
+            return np.full(self.domain.size, float(limit < 0))
         deviation = max(float(self.std_error_at(limit)), 1e-300)
         with np.errstate(over="ignore"):
             confidence: Vector = ndtr((self._unbiased - limit) / deviation)

@@ -121,7 +121,7 @@ class Frequencies(ABC):
         count = _checked_count(k, self.domain.size)
         chances = ranks.entry(self.frequencies, count, self.probability_above)
         probabilities = ranks.top_probabilities(chances, count, self._draw)
-        named = np.lexsort((-probabilities, -self.frequencies))[:count]
+        named = np.lexsort((-chances, -self.frequencies))[:count]
         return self._named(named, probabilities, f"top {count}", None)
 
     def table(self, level: float = INTERVALS) -> Table:
@@ -139,10 +139,9 @@ class Frequencies(ABC):
     ) -> HeavyHitters:
         indices = named[np.lexsort((-probabilities[named], -self.frequencies[named]))]
         low, high = self._intervals
-        items = [self.domain.items[index] for index in indices.tolist()]
         interval = low[indices], high[indices]
         return HeavyHitters(
-            indices, items, self.frequencies[indices], interval, probabilities[indices], rule, threshold
+            indices, self.domain, self.frequencies[indices], interval, probabilities[indices], rule, threshold
         )
 
     @cached_property
@@ -171,7 +170,7 @@ def checked_threshold(threshold: Any) -> float:
     """A number of users, or an error that says what is wrong."""
     if isinstance(threshold, bool | np.bool_) or not isinstance(threshold, Real) or threshold != threshold:
         raise InvalidInputError(f"a threshold is a number of users, not {threshold!r:.40}")
-    return float(threshold)
+    return as_float(threshold, "a threshold is a number of users")
 
 
 def checked_level(level: Any) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domain import Item
+from localdp.domain import Domain, Item
 from localdp.table import Table
 
 Vector = NDArray[np.float64]
@@ -25,26 +25,38 @@ class HeavyHitters:
     """
 
     indices: NDArray[np.intp]
-    items: Sequence[Item]
+    domain: Domain
     frequencies: Vector
     intervals: tuple[Vector, Vector]
     probabilities: Vector
     rule: str
     threshold: float | None = None
 
-    @property
+    @cached_property
+    def items(self) -> list[Item]:
+        """The items themselves."""
+        return [self.domain.items[index] for index in self.indices.tolist()]
+
     def table(self) -> Table:
         """All of it as a table, which converts to Arrow, pandas and polars."""
         low, high = self.intervals
-        columns: dict[str, Any] = {"item": self.items, "frequency": self.frequencies, "low": low, "high": high}
-        return Table(columns | {"probability": self.probabilities}, self._title, {"probability": ".3f"})
+        numbered = isinstance(self.domain.items, range)
+        columns = {
+            "item": self.indices if numbered else self.items,
+            "frequency": self.frequencies,
+            "low": low,
+            "high": high,
+            "probability": self.probabilities,
+        }
+        return Table(columns, self._title, {"item": "d", "probability": ".3f"})
 
     @property
     def _title(self) -> str:
         count = f"{len(self)} item{'' if len(self) == 1 else 's'}"
         if self.threshold is None:
             return f"{self.rule}: {count}"
-        return f"{count} estimated to be held by more than {self.threshold:,.6g} users (rule {self.rule})"
+        limit = f"{self.threshold:,.0f}" if self.threshold >= 100 else f"{self.threshold:.6g}"
+        return f"{count} estimated to be held by more than {limit} users (rule {self.rule})"
 
     def __len__(self) -> int:
         return self.indices.size
@@ -56,7 +68,7 @@ class HeavyHitters:
         return item in self.items
 
     def __str__(self) -> str:
-        return str(self.table)
+        return str(self.table())
 
     def __repr__(self) -> str:
         return f"<HeavyHitters: {self._title}>"

@@ -89,12 +89,16 @@ class Scores:
 
 
 def heavy_hitter_scores(found: Iterable[Hashable], true_hitters: Iterable[Hashable]) -> Scores:
-    """Precision, recall and F-score of the items (or indices) found against the true ones.
+    """Precision, recall and F-score of the items found against the true ones.
+
+    Both are items, or both are indices. What `heavy_hitters` or `top` give counts as its indices where the true ones
+    are an array, as `metrics.true_hitters` gives it, and as its items elsewhere.
 
     >>> heavy_hitter_scores(["tea", "salt"], ["tea", "milk", "rice"])
     Scores(precision=0.5, recall=0.3333333333333333, f_score=0.4)
     """
-    positives, truth = set(found), set(true_hitters)
+    named = getattr(found, "indices", found) if isinstance(true_hitters, np.ndarray) else found
+    positives, truth = set(named), set(true_hitters)
     right = len(positives & truth)
     return Scores(
         precision=right / len(positives) if positives else 1.0,

@@ -19,6 +19,7 @@ from localdp.calibrated import Calibrated
 from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
 from localdp.frequencies import Frequencies
 from localdp.hitters import HeavyHitters
+from localdp.table import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +60,8 @@ def plot_estimates(
 ) -> Axes:
     """The most frequent items with their 90% intervals, and the truth where it is known."""
     axes = _axes(axes, height=1.2 + 0.26 * min(top, frequencies.domain.size))
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise InvalidInputError(f"the number of items to show is a whole number of at least 1, not {top!r}")
     chosen = np.argsort(-frequencies.frequencies, kind="stable")[:top]
     low, high = (side[chosen] for side in frequencies.interval())
     places = np.arange(chosen.size)
@@ -215,12 +218,17 @@ STYLES: tuple[Mapping[str, Any], ...] = tuple(
 """Ways to draw a line, in the order they are used."""
 
 
+def plain(text: str) -> str:
+    """Text as it is: a dollar would begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def _axes(axes: Axes | None, height: float = 4.2) -> Axes:
     return figure(height=height).add_subplot() if axes is None else axes
 
 
 def _name_items(axes: Axes, items: Sequence[Any]) -> None:
-    axes.set_yticks(np.arange(len(items)), [f"{item}"[:24] for item in items])
+    axes.set_yticks(np.arange(len(items)), [plain(printable(f"{item}", 24)) for item in items])
     axes.set_ylim(len(items) - 0.4, -0.6)
     axes.set_ylabel("item")
 

@@ -43,13 +43,16 @@ def best_f_score(descending: Vector) -> tuple[int, float]:
     expected = float(probabilities.sum())
     sizes = np.arange(1, probabilities.size + 1)
     rough = 2 * np.cumsum(probabilities) / (sizes + expected)
+    none = float(np.prod(1 - probabilities))
+    if none >= 0.5:  # any other set has an F-score of 0 as often
+        return 0, none
     if expected > _MANY:
         return int(np.argmax(rough)) + 1, float(rough.max())
     tried = max(1, int(np.searchsorted(-probabilities, -rough.max() / 8, side="right")))
     nodes, weights = _rule(tried + expected)
     log_all = _log_generating(probabilities, nodes)
     log_left = np.log1p(-nodes)
-    best, score = 0, float(np.prod(1 - probabilities))
+    best, score = 0, none
     sums = np.zeros(nodes.size)
     for start in range(0, tried, _BLOCK):
         part = probabilities[start : min(tried, start + _BLOCK), None]

@@ -46,7 +46,12 @@ class Table:
 
     def largest(self, column: str, rows: int = _SHOWN) -> Table:
         """The rows with the largest values of a column, in descending order."""
-        order = np.argsort(-np.asarray(self[column]), kind="stable")[:rows]
+        values = self[column]
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+            raise InvalidInputError(f"the column {column!r} does not hold numbers")
+        if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
+            raise InvalidInputError(f"a number of rows is a whole number, not {rows!r}")
+        order = np.argsort(-values, kind="stable")[:rows]
         return Table({name: _taken(values, order) for name, values in self.columns.items()}, self.title, self.formats)
 
     def to_arrow(self) -> Any:
@@ -62,26 +67,40 @@ class Table:
         return _package("polars").DataFrame({name: _uniform(values) for name, values in self.columns.items()})
 
     def __str__(self) -> str:
-        cells = [[name, *self._shown(name)] for name in self.columns]
+        return self.text()
+
+    def text(self, rows: int = _SHOWN) -> str:
+        """The first rows as text in aligned columns, and how many more there are."""
+        cells = [[name, *self._shown(name, rows)] for name in self.columns]
         widths = [max(map(len, column)) for column in cells]
         texts = [not isinstance(values, np.ndarray) for values in self.columns.values()]
         lines = [self.title] if self.title else []
         for row in zip(*cells, strict=True):
             aligned = zip(row, widths, texts, strict=True)
             lines.append("  ".join(f"{cell:<{w}}" if text else f"{cell:>{w}}" for cell, w, text in aligned).rstrip())
-        if len(self) > _SHOWN:
-            lines.append(f"... and {len(self) - _SHOWN:,} more")
+        if len(self) > rows:
+            lines.append(f"... and {len(self) - rows:,} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
-    def _shown(self, name: str) -> list[str]:
-        values = self.columns[name][:_SHOWN]
+    def _shown(self, name: str, rows: int) -> list[str]:
+        values = self.columns[name][:rows]
         if not isinstance(values, np.ndarray):
-            return [str(value) for value in values]
+            return [printable(str(value)) for value in values]
         layout = (self.formats or {}).get(name, ",.0f")
-        return [format(value, layout) for value in (values + 0.0).tolist()]
+        return [_unsigned_zero(format(value, layout)) for value in values.tolist()]
+
+
+def printable(text: str, longest: int = 40) -> str:
+    """Text that is safe on a terminal and fits a column: what cannot be seen is escaped, what is long is cut."""
+    safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return safe if len(safe) <= longest else safe[: longest - 3] + "..."
+
+
+def _unsigned_zero(number: str) -> str:
+    return number.removeprefix("-") if not any(sign in "123456789" for sign in number) else number
 
 
 def _listed(values: Any) -> list[Any]:
@@ -100,6 +119,8 @@ def _uniform(values: Any) -> Any:
     if isinstance(values, range):
         return np.arange(values.start, values.stop)
     listed: Sequence[Any] = list(values)
+    if not listed:
+        return np.zeros(0, "U1")
     return listed if len(set(map(type, listed))) <= 1 else list(map(str, listed))
 
 

@@ -64,7 +64,10 @@ def indices(
         text = kind_of(path) == "csv"
         if text not in known:
             known[text] = _item_array(domain, piece.type, text, path)
-        found = arrow.compute.index_in(piece.cast(known[text].type), known[text])
+        try:
+            found = arrow.compute.index_in(piece.cast(known[text].type), known[text])
+        except arrow.ArrowException as error:
+            raise DataFileError(f"{path} has values that cannot be items: {_first_line(error)}") from None
         yield arrow.compute.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
@@ -74,6 +77,8 @@ def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
     for piece in _column(path, column, None):
         if piece.null_count:
             raise DataFileError(f"{path} has an empty cell in that column, which cannot be an item")
+        if _arrow().types.is_nested(piece.type):
+            raise DataFileError(f"the column of {path} holds {piece.type}, which cannot be items")
         seen.update(dict.fromkeys(piece.unique().to_pylist()))
     return list(seen)
 
@@ -104,7 +109,7 @@ def read_reports(path: str | os.PathLike[str], plan: Plan, progress: Progress | 
         for piece in _csv(path, ["plan", "report"], progress):
             if set(piece.column("plan").unique().to_pylist()) != {plan.fingerprint}:
                 raise PlanMismatchError(f"{path} holds reports made under another plan than {plan.fingerprint[:12]}...")
-            rows = [decode(cell, length) for cell in piece.column("report").to_pylist()]
+            rows = [decode(cell or "", length) for cell in piece.column("report").to_pylist()]
             yield Reports(plan, np.frombuffer(b"".join(rows), np.uint8).reshape(-1, length))
         return
     with _parquet(path) as file:
@@ -167,7 +172,7 @@ def _csv(path: str | os.PathLike[str], columns: Sequence[str | None], progress: 
     total = Path(path).stat().st_size
     try:
         with Path(path).open("rb") as raw:
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if Path(path).suffix == ".gz" else raw
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if _is_zipped(path) else raw
             header = _header(stream.readline(LONGEST_LINE), path)
             read = arrow.csv.ReadOptions(column_names=header)
             convert = arrow.csv.ConvertOptions(
@@ -177,12 +182,23 @@ def _csv(path: str | os.PathLike[str], columns: Sequence[str | None], progress: 
                 null_values=[""],
                 quoted_strings_can_be_null=False,
             )
-            for block in whole_lines(stream):
-                if block.strip():
-                    yield arrow.csv.read_csv(arrow.BufferReader(block), read_options=read, convert_options=convert)
+            parse = arrow.csv.ParseOptions(ignore_empty_lines=False)
+            blank = b""
+            for lines in whole_lines(stream):
+                body = (blank + lines).rstrip(b"\r\n")  # empty lines at the end of the file are none
+                blank = (blank + lines)[len(body) :]
+                if body:
+                    block = arrow.BufferReader(body)
+                    piece = arrow.csv.read_csv(block, read_options=read, parse_options=parse, convert_options=convert)
+                    if piece.num_rows != body.count(b"\n") + 1:
+                        raise DataFileError(
+                            f"{path} has a value with a line break in it, which cannot be read in pieces"
+                        )
+                    yield piece
+                    blank = blank.partition(b"\n")[2]
                 if progress is not None:
                     progress(raw.tell(), total)
-    except (arrow.ArrowException, gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except (arrow.ArrowException, csv.Error, gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataFileError(f"{path} is not a CSV file that can be read: {_first_line(error)}") from None
 
 
@@ -224,10 +240,13 @@ def _item_array(domain: Domain, given: pa.DataType, text: bool, path: str | os.P
     arrow = _arrow()
     kinds = {type(item) for item in domain.items} if not isinstance(domain.items, range) else {int}
     if text:
-        return arrow.array([_written(item) for item in domain.items], arrow.string())
+        written = [_written(item) for item in domain.items]
+        if len(set(written)) < len(written):
+            raise DataFileError("two items of the plan are written alike, so a CSV file cannot tell them apart")
+        return arrow.array(written, arrow.string())
     types = arrow.types
     fits = {
-        str: types.is_string(given) or types.is_large_string(given),
+        str: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
         int: types.is_integer(given),
         float: types.is_floating(given),
         bool: types.is_boolean(given),
@@ -261,11 +280,15 @@ def _text_batch(reports: Reports, schema: pa.Schema) -> pa.RecordBatch:
 @contextmanager
 def _output(unfinished: Path, path: str | os.PathLike[str]) -> Iterator[Any]:
     with unfinished.open("wb") as raw:
-        if Path(path).suffix == ".gz":
+        if _is_zipped(path):
             with _arrow().CompressedOutputStream(raw, "gzip") as stream:
                 yield stream
         else:
             yield raw
+
+
+def _is_zipped(path: str | os.PathLike[str]) -> bool:
+    return Path(path).suffix.lower() == ".gz"
 
 
 def _first_line(error: Exception) -> str:

@@ -22,15 +22,16 @@ def command(
 
     Example: localdp aggregate monday.parquet tuesday.parquet --plan plan.json -o week.agg
     """
-    import errno
-
     from localdp import tabular
     from localdp.cli.output import progress, read_plan
+    from localdp.drafts import check_place
+    from localdp.errors import EmptyError, InvalidInputError
     from localdp.plan import Aggregate
 
     shared = read_plan(plan)
-    if out.exists() and not force:
-        raise FileExistsError(errno.EEXIST, "the file exists already", str(out))
+    check_place(out, replace=force)
+    if len({path.resolve() for path in reports}) < len(reports):
+        raise InvalidInputError("a file was given twice: its reports would count twice")
     total = Aggregate(shared)
     for path in reports:
         if path.suffix == ".agg":
@@ -39,5 +40,7 @@ def command(
         with progress(path.name) as update:
             for piece in tabular.read_reports(path, shared, update):
                 total.add(piece)
+    if total.n == 0:
+        raise EmptyError("there is no report in these files")
     total.save(out)
     typer.echo(f"{out}: {total.n:,} reports over {shared.domain.size:,} items")

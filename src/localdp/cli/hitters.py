@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
@@ -21,9 +22,12 @@ class Rule(StrEnum):
 def command(
     aggregate: AggregateFile,
     threshold: Annotated[
-        str, typer.Option("--threshold", "-t", help="Users, a share such as 0.5%, or significance.")
-    ] = "significance",
-    rule: Annotated[Rule, typer.Option(help="mean (the paper), f1 (most right), fdr (few wrong).")] = Rule.f1,
+        str | None,
+        typer.Option("--threshold", "-t", help="Users, a share such as 0.5%, or significance (the default)."),
+    ] = None,
+    rule: Annotated[
+        Rule | None, typer.Option(help="mean (the paper), f1 (most right, the default) or fdr (few wrong).")
+    ] = None,
     fdr: Annotated[float | None, typer.Option(help="The share that may be wrong under rule fdr (0.1).")] = None,
     top: Annotated[int | None, typer.Option(help="Instead: so many of the most frequent items.", min=1)] = None,
     prior: PriorName = "auto",
@@ -37,23 +41,30 @@ def command(
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
 
+    if top is not None and any(option is not None for option in (threshold, rule, fdr)):
+        raise InvalidInputError("--top names the most frequent items: it takes no threshold, rule or fdr")
     check_outputs(force, out, plot)
     calibrated = Aggregate.load(aggregate).estimate().calibrate(prior)
-    chosen = None if fdr is not None and rule is Rule.f1 else str(rule)
-    hits = calibrated.top(top) if top is not None else calibrated.heavy_hitters(_number(threshold), chosen, fdr=fdr)
+    if top is not None:
+        hits = calibrated.top(top)
+    else:
+        chosen = rule or (Rule.f1 if fdr is None else Rule.fdr)
+        hits = calibrated.heavy_hitters(_number(threshold or "significance"), str(chosen), fdr=fdr)
     if out is not None:
-        write(hits.table, out)
+        write(hits.table(), out)
     if plot is not None:
         from localdp.plots import plot_hitters
 
         save_plot(plot_hitters(hits), plot)
-    show(hits.table, json, calibrated.notes)
+    show(hits.table(), json, calibrated.notes)
 
 
 def _number(threshold: str) -> float | str:
+    plain = threshold.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", threshold) else threshold
     try:
-        return float(threshold.replace(",", ""))
+        return float(plain)
     except ValueError:
         return threshold

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -41,10 +42,15 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
 
 def main() -> None:
     """Run the command that was asked for, and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # any item can be shown on any terminal
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
+        if not error.format_message():  # the help was shown, since nothing was asked
+            sys.exit(2)
         asked = error.ctx.command_path if error.ctx is not None else "localdp"
         fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
     except LocalDPError as error:
@@ -56,6 +62,8 @@ def main() -> None:
         sys.exit(0)
     except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         fail(f"{error.filename}: {error.strerror}")
+    except MemoryError:
+        fail("there is not enough memory for this", code=1)
     except OSError as error:
         fail(f"{error.filename or 'the system'}: {error.strerror or error}", code=1)
     if code == INTERRUPTED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,9 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """One line on standard error, and the end."""
-    print(f"localdp: {' '.join(sentence.split())}", file=sys.stderr)
+    from localdp.table import printable
+
+    print(f"localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -47,8 +48,9 @@ def read_plan(path: Path) -> Plan:
     return Plan.from_json(path.read_bytes())
 
 
-def check_outputs(force: bool, table: Path | None, picture: Path | None) -> None:
+def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
     """Refuse outputs that could not be written, before any work is done."""
+    from localdp.drafts import check_place
     from localdp.errors import InvalidInputError
     from localdp.tabular import kind_of
 
@@ -57,8 +59,8 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None) -> None
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise InvalidInputError(f"a picture is a {', '.join(PICTURES)} file, not {picture}")
     for path in (table, picture):
-        if path is not None and path.exists() and not force:
-            raise FileExistsError(errno.EEXIST, "the file exists already (--force replaces it)", str(path))
+        if path is not None:
+            check_place(path, replace=force)
 
 
 def write(table: Table, path: Path) -> None:
@@ -87,7 +89,7 @@ def show(table: Table, as_machine: bool, notes: Sequence[str] = ()) -> None:
     if as_machine:
         print(as_json(table))
         return
-    print(table)
+    print(table.text(len(table)))
     for note in notes:
         print(note, file=sys.stderr)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -42,7 +43,7 @@ def command(
         unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")
-    typer.echo(f"{made.report_bytes} bytes a report; {plan.why}")
+    typer.echo(fill(f"{plan.why}.", 79))
     typer.echo(f"fingerprint {plan.fingerprint}")
 
 
@@ -53,7 +54,7 @@ def _items(path: Path, column: str | None) -> list[str]:
     if path.suffix.lower() != ".txt":
         return tabular.distinct(path, column)  # type: ignore[return-value]
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is not text in UTF-8") from None
     return list(dict.fromkeys(line.strip() for line in lines if line.strip()))

@@ -34,9 +34,11 @@ def command(
     """
     from localdp import tabular
     from localdp.cli.output import progress, read_plan
-    from localdp.errors import EmptyError, UnknownItemError
+    from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
 
     shared = read_plan(plan)
+    if out.resolve() == values.resolve():
+        raise InvalidInputError("the reports cannot replace the values they are made of: choose another output")
     made = dropped = 0
     with progress("values") as update, tabular.reports_writer(out, shared, replace=force) as write:
         for indices in tabular.indices(values, column, shared.domain, update):
@@ -53,9 +55,7 @@ def command(
                 write(shared.privatize_indices(known))
         if not made:
             raise EmptyError(f"{values} has no value that is an item of the plan")
-    typer.echo(
-        f"{out}: {made:,} reports of {shared.mechanism.report_bytes} bytes, epsilon {shared.mechanism.epsilon:.6g}"
-    )
+    typer.echo(f"{out}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}")
     if dropped:
         typer.echo(
             f"{dropped:,} value{' was not an item' if dropped == 1 else 's were not items'} of the plan: dropped"

@@ -23,7 +23,7 @@ _HEADER = b"frequency,items"
 _DIGITS = 18  # more would not fit into 64 bits
 _ALLOWED = np.zeros(256, bool)
 _ALLOWED[list(b"0123456789 \r\n")] = True
-_MOST_ITEMS = 2**32
+_MOST_ITEMS = 10**8
 
 
 def read(path: str | Path) -> Dataset:
@@ -91,6 +91,7 @@ def _spectrum(stream: BinaryIO, name: str) -> NDArray[np.int64]:
             )
         rows.append([int(cell) for cell in cells])
     spectrum = np.array(rows, np.int64).reshape(-1, 2)
-    if not rows or spectrum[:, 1].sum() > _MOST_ITEMS or np.prod(spectrum.astype(float), axis=1).sum() > 2.0**53:
+    items, users = sum(count for _, count in rows), sum(frequency * count for frequency, count in rows)
+    if not items or items > _MOST_ITEMS or users > 2**53:
         raise DataFileError(f"{name} has no items, or more than can be counted")
     return np.repeat(spectrum[:, 0], spectrum[:, 1])

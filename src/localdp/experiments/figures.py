@@ -37,14 +37,14 @@ _STYLES = {**_STYLES, AUTO_F1: _STYLES[AUTO], ORACLE_F1: _STYLES[ORACLE]}
 
 def _frequencies(_results: Results, data: Dataset) -> Figure:
     axes = plots.plot_frequencies(data.frequencies)
-    axes.set_title(f"{data.label}: {data.n:,} users, {data.d:,} items")
+    axes.set_title(f"{plots.plain(data.label)}: {data.n:,} users, {data.d:,} items")
     return plots.figure_of(axes)
 
 
 def _noise(_results: Results, data: Dataset) -> Figure:
     estimate = Plan(data.d, "oue", 1.0).simulate(data.frequencies, seed=0).estimate()
     axes = plots.plot_noise(estimate.frequencies - data.frequencies, estimate.std_error)
-    axes.set_title(f"Noise of OUE at epsilon 1, {data.label}")
+    axes.set_title(f"Noise of OUE at epsilon 1, {plots.plain(data.label)}")
     return plots.figure_of(axes)
 
 
@@ -59,7 +59,7 @@ def _errors(results: Results, data: Dataset) -> Figure:
         axes.set_yscale("log")
         axes.set_xlabel("privacy budget epsilon")
         axes.set_ylabel("estimation error (mean squared error, users²)")
-    everything.set_title(f"OUE, {data.label}")
+    everything.set_title(f"OUE, {plots.plain(data.label)}")
     rest.set_title("the same without raw OUE")
     everything.legend(fontsize="small")
     return drawn
@@ -76,7 +76,7 @@ def _by_threshold(results: Results, data: Dataset) -> Figure:
         axes.axvline(1.0, color=plots.BLACK, linewidth=0.8)
         axes.set_xscale("log", base=2)
         axes.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
-    drawn.suptitle(f"Heavy hitters by threshold, OUE at epsilon {THRESHOLD_EPSILON:g}, {data.label}")
+    drawn.suptitle(f"Heavy hitters by threshold, OUE at epsilon {THRESHOLD_EPSILON:g}, {plots.plain(data.label)}")
     return drawn
 
 
@@ -87,7 +87,7 @@ def _by_epsilon(results: Results, data: Dataset) -> Figure:
         lambda row: row.epsilon,
         "privacy budget epsilon",
     )
-    drawn.suptitle(f"Heavy hitters at the significance threshold, OUE, {data.label}")
+    drawn.suptitle(f"Heavy hitters at the significance threshold, OUE, {plots.plain(data.label)}")
     return drawn
 
 
@@ -104,13 +104,15 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
         axes.bar(at, heights, 0.15, label=method, color=_STYLES[method]["color"], edgecolor=plots.BLACK, linewidth=0.4)
     axes.set_yscale("log")
     names = [
-        name if label == data.label else f"{name}\n{label.removeprefix(data.label).strip(', ')}"
+        name
+        if label == data.label
+        else f"{name}\n{plots.plain(label).removeprefix(plots.plain(data.label)).strip(', ')}"
         for name, label in places
     ]
     axes.set_xticks(np.arange(len(places)), names)
     axes.set_ylabel("estimation error (mean squared error, users²)")
     axes.set_xlabel("mechanism")
-    axes.set_title(f"Calibrate appended to other mechanisms, epsilon {rows[0].epsilon:g}, {data.label}")
+    axes.set_title(f"Calibrate appended to other mechanisms, epsilon {rows[0].epsilon:g}, {plots.plain(data.label)}")
     axes.legend(fontsize="small", ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     return plots.figure_of(axes)
 
@@ -128,7 +130,7 @@ def _coverage(results: Results, data: Dataset) -> Figure:
     axes.set_ylim(0.7, 1.0)
     axes.set_xlabel("privacy budget epsilon")
     axes.set_ylabel("share of true frequencies within their 90% interval")
-    axes.set_title(f"Coverage of auto's intervals, OUE, {data.label}")
+    axes.set_title(f"Coverage of auto's intervals, OUE, {plots.plain(data.label)}")
     axes.legend()
     return plots.figure_of(axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from localdp.experiments.figures import FIGURES
 from localdp.experiments.results import Results, Row, to_csv
 
 TITLE = "Calibrate, reproduced"
+FORMAT = "localdp-reproduction/1"
 
 READINGS = (
     "Two readings. The paper's relative improvement is (Zero - Calibrate)/Calibrate, relative to the smaller error; "
@@ -96,6 +98,7 @@ def write(results: Results, datasets: list[Dataset], trials: int, command: str, 
         if section.wanted is not None:
             (folder / f"{section.figure}.csv").write_text(to_csv(results.select(section.wanted)), "utf-8")
     document = {
+        "format": FORMAT,
         "command": command,
         "trials": trials,
         "data": [{"name": data.label, "n": data.n, "d": data.d, "note": data.note} for data in datasets],
@@ -114,6 +117,22 @@ def write(results: Results, datasets: list[Dataset], trials: int, command: str, 
     (folder / "report.md").write_text(_markdown(found, datasets, trials, command), "utf-8")
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is empty or holds a report, and nothing that `write` does not write."""
+    names = {path.name for path in folder.iterdir()}
+    if not names:
+        return True
+    try:
+        document = json.loads((folder / "results.json").read_text("utf-8"))
+        labels = [source["name"] for source in document["data"]]
+        ours = document["format"] == FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    figures = {f"{s.figure}-{_slug(label)}.{kind}" for s in SECTIONS for label in labels for kind in ("png", "svg")}
+    tables = {f"{section.figure}.csv" for section in SECTIONS}
+    return ours and names <= figures | tables | {"results.json", "index.html", "report.md"}
+
+
 _HEAD = ("", "the paper", "here", "")
 
 
@@ -122,8 +141,9 @@ def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterabl
         "The evaluation of J. Jia and N. Z. Gong, Calibrate: Frequency Estimation and Heavy Hitter Identification with "
         "Local Differential Privacy via Incorporating Prior Knowledge, INFOCOM 2019, run anew."
     )
+    plain = command.replace("`", "'")
     yield (
-        f"Written by `{command}`: mean of {trials} seeded trials, each an aggregate with exactly the law of running "
+        f"Written by `{plain}`: mean of {trials} seeded trials, each an aggregate with exactly the law of running "
         "every user; error bars are standard errors. Where not said otherwise the mechanism is OUE and Calibrate has "
         "the power law by maximum likelihood (mle); (mv) is the mean-variance method."
     )
@@ -138,16 +158,21 @@ def _cells(claim: Claim) -> tuple[str, str, str, str]:
 def _markdown(found: dict[str, list[Claim]], datasets: list[Dataset], trials: int, command: str) -> str:
     lines = ["# Reproducing the paper", ""]
     for text in _introduction(datasets, trials, command):
-        lines += [text, ""]
+        lines += [_escaped(text), ""]
     for label, several in found.items():
-        lines += [f"## What the paper says, on {label}", "", "| | the paper | here | |", "|---|---|---|---|"]
+        lines += [f"## What the paper says, on {_escaped(label)}", "", "| | the paper | here | |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(_cells(claim))} |" for claim in several]
         lines.append("")
     for section in SECTIONS:
         lines += [f"## {section.title}", "", section.paper, ""]
         for data in datasets:
-            lines += [f"![{section.title}, {data.label}]({section.figure}-{_slug(data.label)}.png)", ""]
+            lines += [f"![{section.title}, {_escaped(data.label)}]({section.figure}-{_slug(data.label)}.png)", ""]
     return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """Names come from files: nothing in them is markup."""
+    return html.escape(text, quote=False).replace("|", "&#124;")
 
 
 def _slug(label: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -16,7 +15,7 @@ from localdp import plots
 from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
 from localdp.experiments.claims import THRESHOLD_EPSILON
-from localdp.experiments.report import write
+from localdp.experiments.report import is_ours, write
 from localdp.experiments.results import Results, gather
 from localdp.experiments.trials import Figures, Task, run
 
@@ -45,7 +44,7 @@ def reproduce(
     count = (QUICK_TRIALS if quick else TRIALS) if trials is None else trials
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InvalidInputError(f"the number of trials is a whole number of at least 1, not {trials!r}")
-    folder = Path(out)
+    folder = Path(out).absolute()
     _check_replaceable(folder)
     plots.figure()  # better to miss a package now than after the trials
     tasks = [task for data in datasets for task in _tasks(data, QUICK_EPSILONS if quick else EPSILONS)]
@@ -58,7 +57,7 @@ def reproduce(
         content.mkdir()
         write(results, datasets, count, command, content)
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(Path(unfinished) / "replaced")
         content.rename(folder)
     return results
 
@@ -103,5 +102,7 @@ def _pool() -> Iterator[ProcessPoolExecutor]:
 
 
 def _check_replaceable(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "results.json").is_file())):
-        raise InvalidInputError(f"{folder} exists and was not written by this command: choose another folder")
+    if folder.name in ("", ".."):
+        raise InvalidInputError(f"{folder} cannot be replaced: name a folder")
+    if folder.exists() and not (folder.is_dir() and is_ours(folder)):
+        raise InvalidInputError(f"{folder} exists and holds what this command did not write: choose another folder")

@@ -47,6 +47,10 @@ class Results:
         """One of the means."""
         return self._found[data, mechanism, epsilon, threshold, method, metric]
 
+    def error(self, data: str, epsilon: float, method: str) -> float:
+        """The mean estimation error of a method with OUE; never quite 0, so that there are ratios of errors."""
+        return max(self.find(data, epsilon, method).mean, 1e-9)
+
     def select(self, wanted: Callable[[Row], bool]) -> list[Row]:
         """The means for which this is true, in the order they were made."""
         return [row for row in self.rows if wanted(row)]
