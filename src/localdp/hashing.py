@@ -18,11 +18,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.acceleration import accelerated
+
+Hashes = NDArray[np.uint32]
+
 SEED_BITS = 32
 NAME = "triple32"
+_COUNT_BLOCK = 1 << 16  # hashes at a time: their temporaries stay in cache
 
 
-def mix(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def mix(values: Hashes) -> Hashes:
     """The mixer, in place."""
     shifted = np.empty_like(values)
     for shift, factor in ((17, 0xED5AD4BB), (11, 0xAC4C1B51), (15, 0x31848BAB)):
@@ -33,21 +38,37 @@ def mix(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.bitwise_xor(values, shifted, out=values)
 
 
-def mixed_items(items: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def mixed_items(items: Hashes) -> Hashes:
     """The inner mix of each item: what all seeds share."""
     return mix(items + np.uint32(1))
 
 
-def local_hash(seeds: NDArray[np.uint32], mixed: NDArray[np.uint32], symbols: int) -> NDArray[np.uint64]:
+def local_hash(seeds: Hashes, mixed: Hashes, symbols: int) -> NDArray[np.uint64]:
     """The symbol of an item (by its inner mix) under a seed; arguments broadcast."""
     hashed = mix(np.bitwise_xor(seeds, mixed))
     return hashed.astype(np.uint64) * np.uint64(symbols) >> np.uint64(32)
 
 
-def preimage(symbol: NDArray[np.uint64], symbols: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def preimage(symbol: NDArray[np.uint64], symbols: int) -> tuple[Hashes, Hashes]:
     """The mixed values that scale to each symbol: the first, and how many follow it."""
     first, after = (
         (edge * np.uint64(2**32) + np.uint64(symbols - 1)) // np.uint64(symbols)
         for edge in (symbol, symbol + np.uint64(1))
     )
     return first.astype(np.uint32), (after - first - np.uint64(1)).astype(np.uint32)
+
+
+@accelerated
+def count_hashed(seeds: Hashes, first: Hashes, span: Hashes, mixed: Hashes) -> NDArray[np.int64]:
+    """For each item, how many seeds hash it to their symbol's range, without scaling the hash."""
+    counts = np.zeros(mixed.size, np.int64)
+    for start in range(0, mixed.size, _COUNT_BLOCK):
+        items = mixed[start : start + _COUNT_BLOCK]
+        step = min(255, max(1, _COUNT_BLOCK // items.size))  # a byte counts to 255
+        for begin in range(0, seeds.size, step):
+            users = slice(begin, begin + step)
+            distance = mix(seeds[users, None] ^ items)
+            distance -= first[users, None]
+            hit = (distance <= span[users, None]).view(np.uint8)
+            counts[start : start + items.size] += np.add.reduce(hit, axis=0, dtype=np.uint8)
+    return counts

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import bitstrings, exact
+from localdp.batches import Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
-from localdp.mechanisms.base import Channel, Indices
+from localdp.mechanisms.base import Channel
 from localdp.mechanisms.bitmaps import BitmapMechanism
 
 
