@@ -18,7 +18,7 @@ from localdp.bitstrings import Rows
 from localdp.entropy import Entropy, Keystream, Words
 from localdp.galois import inverses_of, irreducible
 from localdp.hashing import Hashes
-from localdp.kernels import EAGER_PLANES, digits_to_compare, long_rows
+from localdp.kernels import EAGER_PLANES, PAST_THE_LAST, digits_to_compare, long_rows
 
 Vector = NDArray[np.float64]
 
@@ -248,7 +248,7 @@ def _count_columns(words, length, counts):
 
 def add_histogram(rows: Rows, counts: NDArray[np.integer]) -> None:
     if not _add_histogram(_read_only(np.ascontiguousarray(rows)), counts):
-        raise ValueError(f"a row is an integer past the last of {counts.size}")
+        raise ValueError(PAST_THE_LAST.format(counts.size))
 
 
 @_compiled

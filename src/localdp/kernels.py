@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +15,14 @@ from localdp.entropy import Entropy
 EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
 _ROW_WORDS = 1 << 12  # long enough for NumPy to spend its time inside, short enough for the cache
 _HISTOGRAM_ROWS = 1 << 16
+PAST_THE_LAST = "a row is an integer past the last of {}"
 
 
-@cache
 def digits_to_compare(threshold: int, width: int) -> NDArray[np.bool_]:
     """The binary digits of a threshold, highest first: past its last 1 a tie can only mean "not below"."""
-    last = (threshold & -threshold).bit_length() - 1 if threshold else width
-    digits = np.array([threshold >> place & 1 for place in range(width - 1, last - 1, -1)], np.bool_)
-    digits.setflags(write=False)
-    return digits
+    trailing = (threshold & -threshold).bit_length() - 1 if threshold else width
+    octets = np.frombuffer((threshold >> trailing).to_bytes(8, "big"), np.uint8)
+    return np.unpackbits(octets)[64 - width + trailing :].view(np.bool_)
 
 
 @accelerated
@@ -138,6 +136,8 @@ def add_histogram(rows: Rows, counts: NDArray[np.integer]) -> None:
     step = max(_HISTOGRAM_ROWS, counts.size)
     for start in range(0, rows.shape[0], step):
         integers = bitstrings.to_integers(rows[start : start + step])
+        if integers.max() >= counts.size:
+            raise ValueError(PAST_THE_LAST.format(counts.size))
         counts += np.bincount(integers.view(np.int64), minlength=counts.size)
 
 
