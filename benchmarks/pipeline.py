@@ -1,8 +1,8 @@
 """The whole pipeline on real users, not a simulation: eight million people, 41,270 items, linear local hashing.
 
 Every user of the Kosarak surrogate is privatized with secure randomness, counted, estimated and calibrated; beside it,
-the reports are written to the wire format and read back. One `np.bincount` of the same items says what a pass over the data
-costs. `make bench` runs it in a process of its own, so that its memory can be told.
+the reports are written to the wire format and read back. One `np.bincount` of the same items says what a pass over the
+data costs. `make bench` runs it in a process of its own, so that its memory can be told.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def against_peers(cases: list[tuple[Case, Figures]], steps: tuple[str, ...]) -> 
 def against_machine(limits: dict[str, float], shares: list[Share]) -> str:
     """The limits, and what share of them is reached."""
     measured = (
-        f"Reading memory: {limits['read'] / 1e9:.1f} GB/s. AES-128-CTR keystream: {limits['keystream'] / 1e9:.1f} GB/s. "
+        f"Reading memory: {limits['read'] / 1e9:.1f} GB/s. "
+        f"AES-128-CTR keystream: {limits['keystream'] / 1e9:.1f} GB/s. "
         f"`np.exp` of 10,000,000 numbers: {limits['exponential']:.3f} s."
     )
     rows = [
