@@ -84,9 +84,11 @@ def test_many_ties_only_make_the_window_longer():
     assert one.drawn == other.drawn == 5 * digits.size
 
 
-def test_biased_bits_leaves_tapes_to_the_definition():
+def test_what_is_not_worth_compiling_is_left_to_the_definition():
     from localdp.checks.tapes import Tapes
 
+    assert compiled.biased_bits(seeded(1), 0, 5, 3, 64) is NotImplemented
+    assert compiled.biased_bits(seeded(1), 5, 5, 0, 64) is NotImplemented
     assert compiled.biased_bits(Tapes(np.zeros(1, U), 9, 3), 1, 2, 3, 3) is NotImplemented
 
 
@@ -95,6 +97,31 @@ def test_replace_bits(users, bits, threshold, seed):
     rng = np.random.default_rng(seed)
     words, coins = (rng.integers(0, 2**64, shape, U) for shape in ((users, -(-bits // 64)), users))
     _assert_same("replace_bits", words, rng.integers(0, bits, users), coins, threshold)
+
+
+@given(st.integers(1, 40), st.integers(2, 150), st.integers(1, 60), st.integers(0, 2**64 - 1), SEEDS)
+def test_draw_subsets(users, size, subset, keep, seed):
+    values = np.random.default_rng(seed).integers(0, size, users)
+    one, other = seeded(seed), seeded(seed)
+    made = kernels.draw_subsets.definition(other, values, size, min(subset, size - 1), keep)
+    with acceleration.kernels("fast"):
+        assert np.array_equal(kernels.draw_subsets(one, values, size, min(subset, size - 1), keep), made)
+    assert one.drawn == other.drawn
+
+
+def test_a_rejected_draw_of_a_subset_is_left_to_the_definition():
+    """A word of ones is past the last whole share of every number but the powers of two."""
+    words = np.append(np.full(6, ~U(0)), seeded(1).words(60)).tobytes()
+    one, other = _replayed(words), _replayed(words)
+    values = np.array([3, 6])
+    assert compiled.draw_subsets(one, values, 7, 3, 2**63) is NotImplemented
+    assert one.drawn == 0
+    made = [
+        f(source, values, 7, 3, 2**63)
+        for f, source in ((kernels.draw_subsets, one), (kernels.draw_subsets.definition, other))
+    ]
+    assert np.array_equal(*made)
+    assert one.drawn == other.drawn > 8
 
 
 @settings(max_examples=200)

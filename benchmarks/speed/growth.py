@@ -58,7 +58,9 @@ def _pipeline(mechanism: str, size: int, users: int, units: int):  # type: ignor
     def run() -> Steps:
         made: list[ldp.Reports] = []
         privatizing = seconds(lambda: made.append(plan.privatize(values)))
-        return {"privatize": privatizing / units, "aggregate": seconds(lambda: plan.aggregate(made[0])) / units}
+        aggregating = seconds(lambda: plan.aggregate(made[0]))
+        steps = {"privatize": privatizing, "aggregate": aggregating, "both": privatizing + aggregating}
+        return {step: took / units for step, took in steps.items()}
 
     return run
 

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.bitstrings import Rows
+from localdp.bitstrings import Rows, byte_length
 from localdp.entropy import Entropy, Keystream, Words
 from localdp.galois import inverses_of, irreducible
 from localdp.hashing import Hashes
@@ -38,7 +38,7 @@ def _compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
 def biased_bits(
     entropy: Entropy, users: int, bits: int, threshold: int, width: int, eager: int = EAGER_PLANES
 ) -> Words:
-    if not isinstance(entropy, Keystream) or not threshold:
+    if not isinstance(entropy, Keystream) or not threshold or not users:
         return NotImplemented
     columns = -(-bits // 64)
     digits = digits_to_compare(threshold, width)
@@ -116,6 +116,50 @@ def _replace(words, positions, coins, threshold):
         lit = np.uint64(coins[row] < threshold)
         word = words[row, positions[row] >> 6]
         words[row, positions[row] >> 6] = word & ~(one << place) | lit << place
+
+
+# Subsets.
+
+
+def draw_subsets(entropy: Entropy, values: NDArray[np.int64], size: int, subset: int, keep: int) -> Rows:
+    if not isinstance(entropy, Keystream) or entropy.width != 64 or size == subset + 1:
+        return NotImplemented
+    rows = np.zeros((values.size, byte_length(size)), np.uint8)
+
+    def draw(words: Words) -> int:
+        return words.size * _draw_subsets(words.reshape(-1, values.size), values, size, np.uint64(keep), rows)
+
+    return rows if entropy.consume((1 + subset) * values.size, draw) else NotImplemented
+
+
+@_compiled
+def _draw_subsets(words, values, size, keep, rows):
+    """Whether no draw had to be rejected."""
+    first = size - words.shape[0] + 1
+    for last in range(first, size):
+        share = ~np.uint64(0) // np.uint64(last)
+        share += np.uint64(share * np.uint64(last) + np.uint64(last) == 0)  # floor(2^64 / last)
+        draws = words[1 + last - first]
+        for user in range(values.size):
+            drawn = np.int64(draws[user] // share)
+            if drawn >= last:
+                return False
+            drawn += 1
+            if last == first:
+                drawn *= words[0, user] >= keep
+            else:
+                candidate = _onward(values[user], drawn, size)
+                taken = rows[user, candidate >> 3] >> (candidate & 7) & 1
+                drawn += taken * (last - drawn)
+            chosen = _onward(values[user], drawn, size)
+            rows[user, chosen >> 3] |= np.uint8(1 << (chosen & 7))
+    return True
+
+
+@_compiled
+def _onward(value, steps, size):
+    shifted = value + steps
+    return shifted - size * (shifted >= size)
 
 
 # Positional counts.

@@ -81,6 +81,34 @@ def replace_bits(
 
 
 @accelerated
+def draw_subsets(entropy: Entropy, values: NDArray[np.int64], size: int, subset: int, keep: int) -> Rows:
+    """For each user, a bitmap of `subset` items, the user's own among them with probability keep/2^width.
+
+    Floyd's sampling of k of the m = size - 1 other items, where a kept item takes the place of the first draw. Floyd
+    adds, for last = m-k .. m-1, a uniform choice of 0..last, or `last` itself if that is already in. Leaving out the
+    first round gives k-1 of the m items, so the first round is where the held item goes in or not, and everyone takes
+    the same rounds. Items are counted onward from the held one.
+    """
+    rows = np.zeros((values.size, bitstrings.byte_length(size)), np.uint8)
+    users = np.arange(values.size)
+    kept = entropy.integers(values.size) < keep
+
+    def item(onward: NDArray[np.int64]) -> NDArray[np.int64]:
+        shifted = values + onward
+        return shifted - size * (shifted >= size)
+
+    for last in range(size - subset, size):
+        drawn = entropy.below(last, values.size).astype(np.int64) + 1
+        if last == size - subset:
+            chosen = item(np.where(kept, 0, drawn))
+        else:
+            candidate = item(drawn)
+            chosen = np.where(bitstrings.bit_of_each(rows, candidate), item(np.full_like(drawn, last)), candidate)
+        rows[users, chosen >> 3] |= np.uint8(1) << (chosen & 7).astype(np.uint8)
+    return rows
+
+
+@accelerated
 def count_bits(rows: Rows, bits: int) -> NDArray[np.int64]:
     """How many rows have each bit set.
 
@@ -107,7 +135,7 @@ def count_bits(rows: Rows, bits: int) -> NDArray[np.int64]:
         for part in (plane, waiting[place]):
             if part is not None:
                 lit = np.unpackbits(part.astype("<u8", copy=False).view(np.uint8), bitorder="little")
-                counts += lit.reshape(-1, counts.size).sum(axis=0, dtype=np.int64) << place
+                counts += np.add.reduce(lit.reshape(-1, counts.size), axis=0, dtype=np.uint16).astype(np.int64) << place
     return counts[:bits]
 
 
