@@ -182,7 +182,7 @@ def test_working_memory_does_not_grow_with_the_number_of_users(name, size, monke
     monkeypatch.setenv("LOCALDP_THREADS", "2")
     plan = ldp.Plan(size, name, 1.0)
     beyond = []
-    for users in (20_000, 80_000):
+    for users in (60_000, 180_000):
         values = np.zeros(users, np.int64)
         plan.privatize(values[:100])
         tracemalloc.start()

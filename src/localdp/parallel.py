@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -35,13 +34,13 @@ def each(work: Callable[[Part], int], parts: Iterable[Part], total: int, progres
     remaining = iter(parts)
     first = list(islice(remaining, workers()))
     queue, lock = chain(first, remaining), threading.Lock()
-    stopped = threading.Event()
+    errors: list[BaseException] = []
     done = 0
 
     def run(report: Progress | None = None) -> None:
         nonlocal done
         try:
-            while not stopped.is_set():
+            while not errors:
                 with lock:
                     part = next(queue, None)
                 if part is None:
@@ -51,18 +50,16 @@ def each(work: Callable[[Part], int], parts: Iterable[Part], total: int, progres
                     done += amount
                 if report:
                     report(done, total)
-        except BaseException:
-            stopped.set()
-            raise
+        except BaseException as error:  # an interruption as well: whoever called waits for the others, then raises it
+            errors.append(error)
 
-    helpers = len(first) - 1
-    if helpers < 1:
-        run(progress)
-        return
-    with ThreadPoolExecutor(helpers, "localdp") as pool:
-        others = [pool.submit(run) for _ in range(helpers)]
-        run(progress)
-    for other in others:
-        other.result()
-    if progress:
+    helpers = [threading.Thread(target=run, name="localdp") for _ in first[1:]]
+    for helper in helpers:
+        helper.start()
+    run(progress)
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+    if progress and helpers:
         progress(done, total)

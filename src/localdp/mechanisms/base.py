@@ -215,7 +215,7 @@ class Mechanism(Frozen, ABC):
     @property
     def _report_words(self) -> int:
         """About how many words a report and its draws take."""
-        return 2 + self.report_bits // 64
+        return 4 + self.report_bits // 64
 
     @property
     def _count_words(self) -> int:
