@@ -17,6 +17,8 @@ from localdp.mechanisms.base import independent_counts
 from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbols import SymbolResponse
 
+_COUNT_REPORTS = 1 << 14
+
 
 class LocalHashing(HashedMechanism):
     """Hash with a 32-bit seed, then randomized response.
@@ -55,11 +57,13 @@ class LocalHashing(HashedMechanism):
         return hashing.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
 
     def count(self, rows: Rows) -> Counts:
-        functions, symbols = self.split(rows)
         mixed = hashing.mixed_items(np.arange(self.size, dtype=np.uint32))
-        return hashing.count_hashed(
-            functions.astype(np.uint32), *hashing.preimage(symbols, self.response.symbols), mixed
-        )
+        counts = np.zeros(self.size, np.int64)
+        for start in range(0, rows.shape[0], _COUNT_REPORTS):
+            functions, symbols = self.split(rows[start : start + _COUNT_REPORTS])
+            ranges = hashing.preimage(symbols, self.response.symbols)
+            counts += hashing.count_hashed(functions.astype(np.uint32), *ranges, mixed)
+        return counts
 
     @property
     def _count_words(self) -> int:
