@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 import tracemalloc
 
@@ -86,26 +85,6 @@ def test_words_are_shown_before_they_are_used_up():
     assert np.array_equal(shown[0][:150], twin.words(150))
     assert np.array_equal(source.words(5000), twin.words(5000))
     assert source.drawn == twin.drawn == 5150
-
-
-def _send_branch(source, pipe):
-    pipe.send(source.branch().words(4).tolist())
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_has_branches_of_its_own():
-    source = entropy.secure()
-    source.words(1)
-    context = multiprocessing.get_context("fork")
-    drawn = []
-    for _ in range(2):
-        ours, theirs = context.Pipe()
-        child = context.Process(target=_send_branch, args=(source, theirs))
-        child.start()
-        drawn.append(tuple(ours.recv()))
-        child.join()
-    drawn.append(tuple(source.branch().words(4).tolist()))
-    assert len(set(drawn)) == 3
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
