@@ -4,13 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint docs bench audit vectors clean
+.PHONY: help demo test lint docs bench audit reproduce vectors clean
 
 help:  ## Show what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
-	$(BIN)/python -m localdp.demo
+	$(BIN)/localdp demo
 
 test: lint  ## Run the linters, the type checker and every test
 	$(BIN)/python -m pytest -q --durations=5
@@ -30,6 +30,9 @@ bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, 
 audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
 	$(BIN)/python audits/run.py
 
+reproduce: $(VENV)/base  ## Run the paper's evaluation (20 trials) into docs/reproduction
+	$(BIN)/localdp reproduce --out docs/reproduction
+
 vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: look at the diff)
 	$(BIN)/python vectors/generate.py
 
@@ -39,7 +42,7 @@ clean:  ## Remove the environment and everything built
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "localdp needs Python 3.11 or later; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	@touch $@
 
 $(VENV)/fast: $(VENV)/base

@@ -8,10 +8,10 @@ two cores; `--runs 2 --quick` tries it out.
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from runs import means
 
 import localdp as ldp
 
@@ -55,7 +55,7 @@ def run(cell: tuple[str, str, float, int]) -> dict[str, float]:
     estimate = ldp.Plan(truth.size, mechanism, epsilon).simulate(truth, seed=seed).estimate()
 
     def error(found: np.ndarray) -> float:
-        return float(np.mean((found - truth) ** 2))
+        return ldp.metrics.estimation_error(found, truth)
 
     errors = {
         "oracle": error(estimate.calibrate(ldp.Fixed(truth)).frequencies),
@@ -82,26 +82,11 @@ class Results:
         self.cells = [("oue", name, epsilon) for name in DATASETS for epsilon in epsilons]
         self.cells += [("oue", name, epsilon) for name in SHAPES for epsilon in SHAPE_EPSILONS]
         self.cells += OTHERS
-        tasks = [(*cell, seed) for cell in self.cells for seed in range(runs)]
-        with ProcessPoolExecutor(2) as pool:
-            found = []
-            for done, errors in enumerate(pool.map(run, tasks, chunksize=4), 1):
-                found.append(errors)
-                print(f"\r{done} of {len(tasks)} runs", end="", flush=True)
-        print()
-        self.means = {}
-        for place, cell in enumerate(self.cells):
-            several = found[place * runs : (place + 1) * runs]
-            self.means[cell] = {key: _mean([one[key] for one in several]) for key in several[0]}
+        self.means = means(self.cells, runs, run)
 
     def ratio(self, cell: tuple[str, str, float], method: str) -> float:
         """A method's mean squared error over the oracle's."""
         return self.means[cell][method] / self.means[cell]["oracle"]
-
-
-def _mean(numbers: list[float]) -> float:
-    known = [number for number in numbers if number == number]
-    return float(np.mean(known)) if known else float("nan")
 
 
 def page(results: Results, runs: int) -> str:

@@ -14,12 +14,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from localdp import datasets, errors, mechanisms
+from localdp import datasets, errors, mechanisms, metrics
 from localdp.domain import Domain
 from localdp.errors import LocalDPError
 from localdp.estimate import Estimate
+from localdp.hitters import HeavyHitters
 from localdp.mechanisms import Channel, Mechanism
 from localdp.plan import Aggregate, Plan, Reports
+from localdp.table import Table
 
 if TYPE_CHECKING:
     from localdp.calibrated import Calibrated
@@ -49,6 +51,7 @@ __all__ = [
     "FittedPrior",
     "Fixed",
     "Gaussian",
+    "HeavyHitters",
     "Laplace",
     "LocalDPError",
     "Mechanism",
@@ -60,9 +63,11 @@ __all__ = [
     "Prior",
     "Reports",
     "Smooth",
+    "Table",
     "datasets",
     "errors",
     "mechanisms",
+    "metrics",
 ]
 
 

@@ -2,17 +2,14 @@
 
     "LDPAGG1\\n" | uint32 length | header, canonical JSON {"n": .., "plan": {..}} | int64 counts | sha256 of all before
 
-Integers are little-endian. The checksum has no key: it tells damage, not a forger. A file is written beside its
-place and moved there, so a crash leaves the old one.
+Integers are little-endian. The checksum has no key: it tells damage, not a forger. A file is written whole or not at
+all, so a crash leaves the old one.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import secrets
-import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import canonical
+from localdp.drafts import draft
 from localdp.errors import ArchiveError
 
 _MAGIC = b"LDPAGG1\n"
@@ -32,21 +30,8 @@ def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[n
     """Write the header and the counts, whole or not at all."""
     encoded = canonical.dumps(header).encode()
     content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no folder to save in", str(target))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as file:
-            file.write(content + hashlib.sha256(content).digest())
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, draft)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with draft(path) as unfinished:
+        unfinished.write_bytes(content + hashlib.sha256(content).digest())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:

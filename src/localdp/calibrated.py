@@ -8,16 +8,15 @@ the estimator with the least mean squared error there is, given the two distribu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domain import Domain
-from localdp.errors import InvalidInputError
+from localdp.frequencies import INTERVALS, Frequencies, checked_level, checked_threshold
 from localdp.posterior import Posterior
 from localdp.priors import FittedPrior, Noise
 
@@ -25,10 +24,11 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Calibrated:
+class Calibrated(Frequencies):
     """Calibrated frequencies of d items among n users, with the prior they rest on.
 
-    `notes` says which prior was chosen and why, and what was decided where a family could not fit.
+    `notes` says which prior was chosen and why, and what was decided where a family could not fit. After `zeroed` or
+    `project` the frequencies are the post-processed ones; intervals and probabilities rest on the posterior as before.
     """
 
     estimates: Vector
@@ -36,11 +36,13 @@ class Calibrated:
     domain: Domain
     prior: FittedPrior
     noise: Noise
+    processed: Vector | None = None
+    processing: tuple[str, ...] = ()
 
     @cached_property
     def frequencies(self) -> Vector:
-        """The posterior means."""
-        return _read_only(self._posterior.expect())
+        """The posterior means, or what post-processing made of them."""
+        return _read_only(self._posterior.expect() if self.processed is None else self.processed)
 
     @cached_property
     def std(self) -> Vector:
@@ -48,39 +50,42 @@ class Calibrated:
         return _read_only(self._posterior.deviations().copy())
 
     @property
+    def std_error(self) -> float:
+        """The standard deviation of the noise of an item that nobody holds, before calibrating."""
+        return self.noise.deviation
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was decided on the way."""
         return self.prior.notes
 
-    def interval(self, level: float = 0.9) -> tuple[Vector, Vector]:
+    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
         """For every item the shortest range of frequencies that holds the true one with this probability."""
-        return self._posterior.shortest_intervals(_checked_level(level))
+        return self._posterior.shortest_intervals(checked_level(level))
 
     def quantile(self, level: float) -> Vector:
         """For every item the frequency that the true one does not exceed with this probability."""
-        return self._posterior.quantiles(_checked_level(level))
+        return self._posterior.quantiles(checked_level(level))
 
-    def probability_above(self, threshold: Any) -> Vector:
+    def probability_above(self, threshold: float) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
-        if not isinstance(threshold, Real) or threshold != threshold:
-            raise InvalidInputError(f"a threshold is a frequency, not {threshold!r}")
-        whole: Any = min(max(threshold, -1), self.prior.n + 1)
-        limit = math.floor(whole)
+        limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
         posterior = Posterior(self.prior, self.noise, self.estimates, edges=(limit + 0.5,))
         return np.clip(posterior.expect((posterior.nodes > limit + 0.25).astype(np.float64)), 0.0, 1.0)
+
+    def _draw(self, items: NDArray[np.intp], levels: Vector) -> Vector:
+        return self._posterior.draw(items, levels)
+
+    def _processed(self, frequencies: Vector, step: str) -> Self:
+        return replace(self, processed=frequencies, processing=(*self.processing, step))
 
     @cached_property
     def _posterior(self) -> Posterior:
         return Posterior(self.prior, self.noise, self.estimates)
 
     def __repr__(self) -> str:
-        return f"<Calibrated frequencies of {self.domain.size} items among {self.n} users, {self.prior!r}>"
-
-
-def _checked_level(level: Any) -> float:
-    if not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise InvalidInputError(f"a level is a probability between 0 and 1, not {level!r}")
-    return float(level)
+        steps = "".join(f" ({step})" for step in self.processing)
+        return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {self.prior!r}>"
 
 
 def _read_only(values: Vector) -> Vector:

@@ -65,6 +65,14 @@ class ArchiveError(InvalidInputError):
     """A file that is not a saved aggregate, or was cut short or altered."""
 
 
+class DataFileError(InvalidInputError):
+    """A file that cannot be read, or whose content is not what it should be."""
+
+
+class MissingPackageError(LocalDPError, ImportError):
+    """Something was asked that needs a package which is not installed; the sentence says how to install it."""
+
+
 class WireCode(StrEnum):
     """Why a batch of reports was refused; the same codes in every language."""
 

@@ -9,29 +9,37 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localdp.domain import Domain, Item
 from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechanismError, InvalidInputError
+from localdp.frequencies import INTERVALS, Frequencies, as_float, checked_level, checked_threshold
 from localdp.mechanisms import purity_sentence
 from localdp.mechanisms.base import debias
+from localdp.selection import benjamini_hochberg
+from localdp.table import Table
 
 if TYPE_CHECKING:
     from localdp.calibrated import Calibrated
     from localdp.priors import FittedPrior, Prior, Rank
 
+Vector = NDArray[np.float64]
+
 MOST_USERS = 2**53 - 1  # whole numbers up to here are the same in every language
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Frequencies):
     """Estimated frequencies of d items among n users, unbiased, with the variance of their noise.
+
+    What is said of single items (intervals, probabilities) knows nothing but their own estimate, as if any frequency
+    were as likely as any other; `calibrate` does better. After `zeroed` or `project` the frequencies are others, and
+    `origin` holds the unbiased estimates that intervals and probabilities go on to rest on.
 
     Made by `Aggregate.estimate`, or by hand from another library's estimates:
 
@@ -40,11 +48,13 @@ class Estimate:
     4.0
     """
 
-    frequencies: NDArray[np.float64]
+    frequencies: Vector
     n: int = field(kw_only=True)
     variance: float = field(kw_only=True)
     domain: Domain = field(kw_only=True, default=None)  # type: ignore[assignment]
     excess_variance: float = field(kw_only=True, default=0.0)
+    origin: Estimate | None = field(kw_only=True, default=None)
+    processing: tuple[str, ...] = field(kw_only=True, default=())
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -99,22 +109,24 @@ class Estimate:
         held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
         return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
 
-    def significance_threshold(self, beta: float = 0.05) -> float:
-        """What none of d items that nobody holds would pass, with probability about 1 - beta.
+    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
+        """For every item the confidence interval (low, high) of its frequency: estimate and noise alone, no prior."""
+        beyond = (1 - checked_level(level)) / 2
+        return self.quantile(beyond), self.quantile(1 - beyond)
 
-        Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
-        """
-        level = _as_float(beta, "beta is a probability between 0 and 1") / self.domain.size
-        if not 0 < level < 1 / self.domain.size:
-            raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta!r}")
-        return -NormalDist().inv_cdf(level) * self.std_error
+    def quantile(self, level: float) -> Vector:
+        """For every item the frequency that the true one does not exceed, with this confidence."""
+        return self._draw(np.arange(self.domain.size), np.full(self.domain.size, checked_level(level)))
 
-    def zeroed(self, beta: float = 0.05) -> Estimate:
-        """The paper's "-Zero" baseline: estimates below the significance threshold are set to 0."""
-        kept = np.where(self.frequencies < self.significance_threshold(beta), 0.0, self.frequencies)
-        return Estimate(
-            kept, n=self.n, variance=self.variance, domain=self.domain, excess_variance=self.excess_variance
-        )
+    def probability_above(self, threshold: float) -> Vector:
+        """For every item the confidence that its true frequency is larger."""
+        from scipy.special import ndtr
+
+        limit = math.floor(min(max(checked_threshold(threshold), -1), self.n + 1)) + 0.5
+        deviation = max(float(self.std_error_at(limit)), 1e-300)
+        with np.errstate(over="ignore"):
+            confidence: Vector = ndtr((self._unbiased - limit) / deviation)
+        return confidence
 
     def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
         """Append Calibrate: the posterior of every frequency under a prior.
@@ -130,6 +142,11 @@ class Estimate:
         from localdp.calibrated import Calibrated
         from localdp.priors import FittedPrior, Noise, Observations, Prior, prior_named
 
+        if self.origin is not None:
+            raise InvalidInputError(
+                f"estimates that were post-processed ({', '.join(self.processing)}) are no longer frequencies plus "
+                "noise: calibrate the estimates themselves, then post-process what that gives"
+            )
         family = prior_named(prior) if isinstance(prior, str) else prior
         if not isinstance(family, Prior | FittedPrior):
             raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
@@ -147,8 +164,53 @@ class Estimate:
 
         return rank(Observations.usable(self.frequencies, Noise(self.variance, self.excess_variance), self.n))
 
+    def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
+        """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.
+
+        >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
+        >>> print(est.compare("power-law").largest("calibrated", 2))  # doctest: +NORMALIZE_WHITESPACE
+        3 items among 40 users, calibrated by power-law
+        item   raw  zeroed  norm-sub  calibrated  low  high
+        water   31      31        31          31   24    37
+        tea     10      10         9           8    1    14
+        """
+        calibrated = self.calibrate(prior)
+        low, high = calibrated.interval()
+        columns = {
+            "item": self.domain.items,
+            "raw": self.frequencies,
+            "zeroed": self.zeroed().frequencies,
+            "norm-sub": self.project("norm-sub").frequencies,
+            "calibrated": calibrated.frequencies,
+            "low": low,
+            "high": high,
+        }
+        title = f"{self.domain.size:,} items among {self.n:,} users, calibrated by {calibrated.prior.name}"
+        return Table(columns, title)
+
     def __repr__(self) -> str:
-        return f"<Estimate of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
+        kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])
+        return f"{kind} of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
+
+    def _draw(self, items: NDArray[np.intp], levels: Vector) -> Vector:
+        from scipy.special import ndtri
+
+        centre = self._unbiased[items]
+        with np.errstate(invalid="ignore"):
+            reached = centre + self.std_error_at(centre) * ndtri(levels)
+        middling = np.where(np.isnan(reached), centre, reached)  # no deviations of a boundless one
+        return np.clip(np.round(middling), 0, self.n)
+
+    def _discoveries(self, descending: Vector, level: float) -> int:
+        return benjamini_hochberg(1 - descending, level)
+
+    def _processed(self, frequencies: Vector, step: str) -> Self:
+        origin = self if self.origin is None else self.origin
+        return replace(self, frequencies=frequencies, origin=origin, processing=(*self.processing, step))
+
+    @property
+    def _unbiased(self) -> Vector:
+        return self.frequencies if self.origin is None else self.origin.frequencies
 
 
 def checked_users(n: Any) -> int:
@@ -181,24 +243,17 @@ def _checked_vector(values: ArrayLike) -> NDArray[np.float64]:
 def _checked_variance(variance: Any) -> float:
     if variance is None:
         raise ImpureMechanismError(purity_sentence("an estimate without a known variance"))
-    value = _as_float(variance, "variance is one number, the same for all items")
+    value = as_float(variance, "variance is one number, the same for all items")
     if not value >= 0:
         raise InvalidInputError(f"a variance is at least 0, not {value}")
     return value
 
 
 def _checked_excess(excess: Any) -> float:
-    value = _as_float(excess, "excess_variance is one number, the same for all items")
+    value = as_float(excess, "excess_variance is one number, the same for all items")
     if not math.isfinite(value):
         raise InvalidInputError(f"excess_variance must be finite, not {value}")
     return value
-
-
-def _as_float(number: Any, sentence: str) -> float:
-    try:
-        return float(number)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{sentence}, not {number!r:.60}") from None
 
 
 def _checked_probability(probability: Any) -> Fraction:

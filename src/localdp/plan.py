@@ -101,7 +101,13 @@ class Plan:
 
         `progress(done, total)` is called now and then, with numbers of users.
         """
-        indices = self.domain.indices(values)
+        return self.privatize_indices(self.domain.indices(values), seed, progress)
+
+    def privatize_indices(
+        self, indices: NDArray[np.int64], seed: int | None = None, progress: Progress | None = None
+    ) -> Reports:
+        """As `privatize`, for values given by their places in the domain."""
+        indices = Domain(self.domain.size).indices(indices)
         if not indices.size:
             raise EmptyError("no values were given: a report needs somebody's item")
         source = entropy.secure() if seed is None else entropy.seeded(seed)

@@ -98,6 +98,17 @@ class Posterior:
 
         return np.ceil(self._scan(lambda x: self._per_row(x, quantile))[0] - 1e-9)
 
+    def draw(self, items: NDArray[np.intp], levels: Vector) -> Vector:
+        """Whole frequencies of items, given in ascending order, at these levels of their posteriors."""
+        if self._exact:
+            return self.nodes[self._nearest(self.estimates)][items]
+        asked, starts, counts = np.unique(items, return_index=True, return_counts=True)
+        found = np.empty(levels.size)
+        for place, total, k in self._cumulative(self.estimates[asked]):
+            part = slice(starts[place], starts[place] + counts[place])
+            found[part] = _levels(total, k, levels[part])
+        return np.rint(found)
+
     def _limit(self, low: float, high: float) -> None:
         """Clip the estimates that are outside these limits."""
         if self._span[0] < low or self._span[1] > high:
@@ -134,14 +145,19 @@ class Posterior:
 
     def _per_row(self, x: Vector, rule: Callable[[Vector, Vector], tuple[float, float]]) -> tuple[Vector, Vector]:
         pairs = np.empty((x.size, 2))
+        for place, total, k in self._cumulative(x):
+            pairs[place] = rule(total, k)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _cumulative(self, x: Vector) -> Iterator[tuple[int, Vector, Vector]]:
+        """For each estimate its place, and the cumulative posterior at the nodes that matter."""
         for which, weights, start in self._weights(x):
             part = slice(start, start + weights.shape[1])
             totals = np.cumsum(weights, axis=1)
             # A node of a panel stands for a stretch around it: half of that lies beyond.
             totals[:, self._is_panel[part]] -= 0.5 * weights[:, self._is_panel[part]]
             for place, total in zip(which.tolist(), totals, strict=True):
-                pairs[place] = rule(total, self.nodes[part])
-        return pairs[:, 0], pairs[:, 1]
+                yield place, total, self.nodes[part]
 
     def _nearest(self, x: Vector) -> NDArray[np.intp]:
         last = self.nodes.size - 1
@@ -232,6 +248,12 @@ def _reached(total: Vector, k: Vector, level: float) -> float:
     if gap <= 1 or rise <= 0 or k[place].is_integer():
         return float(k[place])
     return float(k[place - 1] + gap * (level - total[place - 1]) / rise)
+
+
+def _levels(total: Vector, k: Vector, levels: Vector) -> Vector:
+    """The frequency where the cumulative probability reaches each level, as `_reached` for one."""
+    place = np.minimum(np.searchsorted(total, levels - 1e-12), k.size - 1)
+    return np.where(k[place] == np.floor(k[place]), k[place], np.interp(levels, total, k))
 
 
 def _shortest(total: Vector, k: Vector, level: float) -> tuple[float, float]:

@@ -81,11 +81,12 @@ def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
         raise WireError(WireCode.UNKNOWN_PLAN, f"the batch was made under plan {batch['plan']!r}, not {fingerprint}")
     if not batch["reports"]:
         raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
-    reports = [_decoded(report, report_bytes) for report in batch["reports"]]
+    reports = [decode(report, report_bytes) for report in batch["reports"]]
     return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), report_bytes)
 
 
-def _decoded(report: Any, report_bytes: int) -> bytes:
+def decode(report: Any, report_bytes: int) -> bytes:
+    """One report from canonical base64."""
     try:
         data = base64.b64decode(report if isinstance(report, str) else "?", validate=True)
     except (binascii.Error, ValueError):

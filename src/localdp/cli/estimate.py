@@ -1,0 +1,41 @@
+"""`localdp estimate`: frequencies, raw and calibrated, with intervals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from localdp.cli.options import AggregateFile, Force, Json, Plot, PriorName, TableFile
+
+
+def command(
+    aggregate: AggregateFile,
+    prior: PriorName = "auto",
+    method: Annotated[
+        str | None, typer.Option(help="How to fit it: mean-variance or mle, for the paper's priors.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many items to show.", min=1)] = 20,
+    out: TableFile = None,
+    json: Json = False,
+    plot: Plot = None,
+    force: Force = False,
+) -> None:
+    """Estimate how many people hold each item: raw, zeroed, norm-sub and calibrated side by side.
+
+    Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
+    """
+    from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.plan import Aggregate
+
+    check_outputs(force, out, plot)
+    estimate = Aggregate.load(aggregate).estimate()
+    calibrated = estimate.calibrate(prior, method)
+    table = estimate.compare(calibrated.prior)
+    if out is not None:
+        write(table, out)
+    if plot is not None:
+        from localdp.plots import plot_estimates
+
+        save_plot(plot_estimates(calibrated), plot)
+    show(table.largest("calibrated", top), json, calibrated.notes)

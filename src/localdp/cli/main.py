@@ -1,0 +1,63 @@
+"""The commands, and how they end.
+
+0 when all went well; 2 and one line for what cannot be used as given; 1 and one line when the machine fails (a full
+disk); 130 after Ctrl-C. Commands import what they need when they run, so that help is instant.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from localdp.cli import aggregate, demo, estimate, hitters, plan, privatize, reproduce
+from localdp.cli.output import fail
+from localdp.errors import LocalDPError
+
+INTERRUPTED = 130
+UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
+
+app = typer.Typer(
+    name="localdp",
+    help="Learn how many people have each item without anyone handing over their item.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (demo, plan, privatize, aggregate, estimate, hitters, reproduce):
+    app.command(module.__name__.rpartition(".")[2])(module.command)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
+    if version:
+        from localdp import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command that was asked for, and end the process with its exit code."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        asked = error.ctx.command_path if error.ctx is not None else "localdp"
+        fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
+    except LocalDPError as error:
+        fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: end quietly
+        sys.exit(0)
+    except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        fail(f"{error.filename}: {error.strerror}")
+    except OSError as error:
+        fail(f"{error.filename or 'the system'}: {error.strerror or error}", code=1)
+    if code == INTERRUPTED:
+        fail("interrupted", INTERRUPTED)
+    sys.exit(code)

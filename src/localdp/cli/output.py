@@ -1,0 +1,98 @@
+"""What the commands read and print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from localdp.plan import Plan
+    from localdp.table import Table
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def fail(sentence: str, code: int = 2) -> NoReturn:
+    """One line on standard error, and the end."""
+    print(f"localdp: {' '.join(sentence.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error for work of so many steps; quiet where nobody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a file."""
+    from localdp.plan import Plan
+
+    return Plan.from_json(path.read_bytes())
+
+
+def check_outputs(force: bool, table: Path | None, picture: Path | None) -> None:
+    """Refuse outputs that could not be written, before any work is done."""
+    from localdp.errors import InvalidInputError
+    from localdp.tabular import kind_of
+
+    if table is not None and table.suffix.lower() != ".json":
+        kind_of(table)
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise InvalidInputError(f"a picture is a {', '.join(PICTURES)} file, not {picture}")
+    for path in (table, picture):
+        if path is not None and path.exists() and not force:
+            raise FileExistsError(errno.EEXIST, "the file exists already (--force replaces it)", str(path))
+
+
+def write(table: Table, path: Path) -> None:
+    """A table as the file its name says."""
+    from localdp.drafts import draft
+    from localdp.tabular import write_table
+
+    if path.suffix.lower() == ".json":
+        with draft(path) as unfinished:
+            unfinished.write_text(as_json(table) + "\n", "utf-8")
+    else:
+        write_table(table, path, replace=True)
+
+
+def save_plot(axes: Any, path: Path) -> None:
+    """A picture as the file its name says."""
+    from localdp.drafts import draft
+    from localdp.plots import figure_of
+
+    with draft(path) as unfinished:
+        figure_of(axes).savefig(unfinished, format=path.suffix[1:].lower())
+
+
+def show(table: Table, as_machine: bool, notes: Sequence[str] = ()) -> None:
+    """A table on standard output, for people or for machines; notes go to people only."""
+    if as_machine:
+        print(as_json(table))
+        return
+    print(table)
+    for note in notes:
+        print(note, file=sys.stderr)
+
+
+def as_json(table: Table) -> str:
+    """The rows of a table as a JSON list of objects."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table]
+    return json.dumps(rows, ensure_ascii=False, indent=1)

@@ -1,0 +1,59 @@
+"""`localdp plan`: what is asked, and how it is protected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from localdp.cli.options import Column, Force
+
+
+def command(
+    items: Annotated[
+        Path | None, typer.Argument(help="A .csv or .parquet file with the items, or a .txt file with one a line.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="Instead of items: how many there are, numbered from 0.")] = None,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="The privacy budget of a report, in (0, 16].")
+    ] = 1.0,
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="grr, sue, oue, ss, olh, blh, llh, hr or auto.")
+    ] = "auto",
+    column: Column = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("plan.json"),
+    force: Force = False,
+) -> None:
+    """Write a plan: the items that may be held, the mechanism and the privacy budget.
+
+    The plan is public, and so are its items: take them from a catalogue, not from people's data.
+
+    Example: localdp plan items.csv --epsilon 2 -o plan.json
+    """
+    from localdp.drafts import draft
+    from localdp.errors import InvalidInputError
+    from localdp.plan import Plan
+
+    if (items is None) == (size is None):
+        raise InvalidInputError("a plan needs a file with the items or --size, and not both")
+    plan = Plan(size if size is not None else _items(items, column), mechanism, epsilon)  # type: ignore[arg-type]
+    with draft(out, replace=force) as unfinished:
+        unfinished.write_text(plan.to_json() + "\n", "utf-8")
+    made = plan.mechanism
+    typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")
+    typer.echo(f"{made.report_bytes} bytes a report; {plan.why}")
+    typer.echo(f"fingerprint {plan.fingerprint}")
+
+
+def _items(path: Path, column: str | None) -> list[str]:
+    from localdp import tabular
+    from localdp.errors import DataFileError
+
+    if path.suffix.lower() != ".txt":
+        return tabular.distinct(path, column)  # type: ignore[return-value]
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise DataFileError(f"{path} is not text in UTF-8") from None
+    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))

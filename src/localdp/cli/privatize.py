@@ -1,0 +1,62 @@
+"""`localdp privatize`: a private report for every value of a column."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from localdp.cli.options import Column, Force, PlanFile
+
+
+class Unknown(StrEnum):
+    """What to do with values that are not items of the plan."""
+
+    fail = "fail"
+    drop = "drop"
+
+
+def command(
+    values: Annotated[Path, typer.Argument(help="A .csv or .parquet file with a value for each user.")],
+    plan: PlanFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .parquet or .csv.")],
+    column: Column = None,
+    unknown: Annotated[
+        Unknown, typer.Option(help="Values that are not items: fail, or drop and count them.")
+    ] = Unknown.fail,
+    force: Force = False,
+) -> None:
+    """Make a private report of every value, with secure randomness.
+
+    Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
+    """
+    from localdp import tabular
+    from localdp.cli.output import progress, read_plan
+    from localdp.errors import EmptyError, UnknownItemError
+
+    shared = read_plan(plan)
+    made = dropped = 0
+    with progress("values") as update, tabular.reports_writer(out, shared, replace=force) as write:
+        for indices in tabular.indices(values, column, shared.domain, update):
+            strange = indices == tabular.UNKNOWN
+            if strange.any() and unknown is Unknown.fail:
+                row = made + int(strange.argmax()) + 1
+                raise UnknownItemError(
+                    f"row {row} of {values} is not an item of the plan; drop such rows with --unknown drop"
+                )
+            known = indices[~strange]
+            dropped += int(strange.sum())
+            if known.size:
+                made += known.size
+                write(shared.privatize_indices(known))
+        if not made:
+            raise EmptyError(f"{values} has no value that is an item of the plan")
+    typer.echo(
+        f"{out}: {made:,} reports of {shared.mechanism.report_bytes} bytes, epsilon {shared.mechanism.epsilon:.6g}"
+    )
+    if dropped:
+        typer.echo(
+            f"{dropped:,} value{' was not an item' if dropped == 1 else 's were not items'} of the plan: dropped"
+        )

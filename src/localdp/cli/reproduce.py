@@ -1,0 +1,52 @@
+"""`localdp reproduce`: every experiment of the paper with one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PAPER = ("retail", "kosarak")
+
+
+def command(
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="retail, kosarak (a surrogate) or kosarak-100k; may be repeated.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Your own data instead: a FIMI file or a spectrum, plain or gzipped.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials of every experiment (20; 3 if quick).", min=1)] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("localdp-reproduction"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epsilons: about a minute.")] = False,
+) -> None:
+    """Run every experiment of the Calibrate paper and write figures, tables and a report.
+
+    Example: localdp reproduce --quick --dataset retail
+    """
+    import shlex
+
+    from localdp import datasets
+    from localdp.cli.output import progress
+    from localdp.errors import InvalidInputError
+    from localdp.experiments import reproduce
+    from localdp.experiments.claims import claims
+
+    names = dataset or []
+    if names and data is not None:
+        raise InvalidInputError("give --dataset or --data, not both")
+    chosen = [datasets.read(data)] if data is not None else [datasets.load(name) for name in names or PAPER]
+    options = [part for name in names for part in ("--dataset", name)]
+    options += ["--data", data.name] if data is not None else []
+    options += ["--trials", str(trials)] if trials is not None else []
+    options += ["--quick"] if quick else []
+    with progress("trials") as update:
+        results = reproduce(chosen, out, trials, quick, shlex.join(["localdp", "reproduce", *options]), update)
+    for source in chosen:
+        typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
+        for claim in claims(results, source):
+            if claim.holds:
+                typer.echo(f"  {claim.holds + ':':<15} {claim.paper}")
+                typer.echo(f"  {'':<15} {claim.here}")
+    typer.echo(f"\nWritten to {out}: open {out / 'index.html'}")

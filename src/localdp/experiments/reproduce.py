@@ -1,0 +1,107 @@
+"""Every experiment of the paper on one or several data sets, with one call."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from localdp import plots
+from localdp.datasets import Dataset
+from localdp.errors import InvalidInputError
+from localdp.experiments.claims import THRESHOLD_EPSILON
+from localdp.experiments.report import write
+from localdp.experiments.results import Results, gather
+from localdp.experiments.trials import Figures, Task, run
+
+TRIALS, QUICK_TRIALS = 20, 3
+EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)
+MULTIPLES = (0.125, 0.177, 0.25, 0.354, 0.5, 0.707, 1.0, 1.414, 2.0, 2.828, 4.0)
+OTHERS = ("grr", "sue", "ss", "olh", "llh")
+SUBSET_ITEMS = 512
+
+Progress = Callable[[int, int], None]
+
+
+def reproduce(
+    datasets: list[Dataset],
+    out: str | Path,
+    trials: int | None = None,
+    quick: bool = False,
+    command: str = "localdp reproduce",
+    progress: Progress | None = None,
+) -> Results:
+    """Run every experiment and write figures, tables, means and the report into the folder `out`.
+
+    `progress(done, of)` is called after every trial. The folder appears when all is done; one that was written before
+    is replaced, and one that holds anything else is refused.
+    """
+    count = (QUICK_TRIALS if quick else TRIALS) if trials is None else trials
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InvalidInputError(f"the number of trials is a whole number of at least 1, not {trials!r}")
+    folder = Path(out)
+    _check_replaceable(folder)
+    plots.figure()  # better to miss a package now than after the trials
+    tasks = [task for data in datasets for task in _tasks(data, QUICK_EPSILONS if quick else EPSILONS)]
+    seeded = [replace(task, seed=seed) for task in tasks for seed in range(count)]
+    with _pool() as pool:
+        results = gather(tasks, count, _counted(pool.map(run, seeded), len(seeded), progress))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".localdp-") as unfinished:
+        content = Path(unfinished) / folder.name
+        content.mkdir()
+        write(results, datasets, count, command, content)
+        if folder.exists():
+            shutil.rmtree(folder)
+        content.rename(folder)
+    return results
+
+
+def _tasks(data: Dataset, epsilons: tuple[float, ...]) -> Iterator[Task]:
+    for epsilon in epsilons:
+        yield Task(data, "oue", epsilon, MULTIPLES if epsilon == THRESHOLD_EPSILON else (1.0,))
+    head = replace(
+        data,
+        frequencies=data.frequencies[:SUBSET_ITEMS],
+        name=f"{data.label}, {SUBSET_ITEMS} items",
+        is_surrogate=False,
+    )
+    for mechanism in OTHERS:
+        yield Task(head if mechanism == "ss" and data.d > SUBSET_ITEMS else data, mechanism, THRESHOLD_EPSILON)
+
+
+def _counted(found: Iterator[Figures], total: int, progress: Progress | None) -> Iterator[Figures]:
+    for done, figures in enumerate(found, 1):
+        if progress is not None:
+            progress(done, total)
+        yield figures
+
+
+@contextmanager
+def _pool() -> Iterator[ProcessPoolExecutor]:
+    """A process for every core, each with one thread: trials are many, and threads would fight."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def _check_replaceable(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "results.json").is_file())):
+        raise InvalidInputError(f"{folder} exists and was not written by this command: choose another folder")

@@ -1,0 +1,242 @@
+"""Pictures of frequencies, priors and heavy hitters, for your own data; matplotlib draws them.
+
+Every function draws on `axes`, or on a new figure, and returns the axes, whose `figure` can be saved:
+
+    plot_estimates(calibrated).figure.savefig("estimates.png")
+
+Colours can be told apart by colour-blind readers (M. Okabe and K. Ito, 2008) and differ in marker and line for print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localdp.calibrated import Calibrated
+from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
+from localdp.frequencies import Frequencies
+from localdp.hitters import HeavyHitters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Vector = NDArray[np.float64]
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+
+
+def figure(width: float = 7.0, height: float = 4.2) -> Figure:
+    """An empty figure (in inches) that needs no display and no global state."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingPackageError("pictures need the package matplotlib: pip install 'localdp[plots]'") from None
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes are on, to save it."""
+    drawn = axes.get_figure(root=True)
+    if drawn is None:
+        raise InvalidInputError("these axes were removed from their figure")
+    return drawn
+
+
+def plot_estimates(
+    frequencies: Frequencies, truth: ArrayLike | None = None, top: int = 20, axes: Axes | None = None
+) -> Axes:
+    """The most frequent items with their 90% intervals, and the truth where it is known."""
+    axes = _axes(axes, height=1.2 + 0.26 * min(top, frequencies.domain.size))
+    chosen = np.argsort(-frequencies.frequencies, kind="stable")[:top]
+    low, high = (side[chosen] for side in frequencies.interval())
+    places = np.arange(chosen.size)
+    kind = "calibrated" if isinstance(frequencies, Calibrated) else "estimated"
+    axes.hlines(places, low, high, color=SKY, linewidth=5, label="90% interval")
+    axes.plot(frequencies.frequencies[chosen], places, "o", color=BLUE, markersize=5, label=kind)
+    if truth is not None:
+        axes.plot(_matching(truth, frequencies)[chosen], places, "x", color=BLACK, markersize=7, label="truth")
+    _name_items(axes, [frequencies.domain.items[index] for index in chosen.tolist()])
+    _scale_users(axes, low, high)
+    axes.legend(loc="lower right")
+    return axes
+
+
+def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None) -> Axes:
+    """The heavy hitters with their intervals, darker the more probable, and the threshold."""
+    shown = min(top, len(hitters))
+    axes = _axes(axes, height=1.2 + 0.26 * max(shown, 2))
+    places = np.arange(shown)
+    low, high = (side[:shown] for side in hitters.intervals)
+    axes.hlines(places, low, high, color=SKY, linewidth=5, label="90% interval")
+    points = axes.scatter(
+        hitters.frequencies[:shown],
+        places,
+        c=hitters.probabilities[:shown],
+        vmin=0,
+        vmax=1,
+        cmap="cividis_r",
+        edgecolors=BLACK,
+        linewidths=0.5,
+        zorder=3,
+    )
+    meaning = "belonging to the top" if hitters.threshold is None else "being a heavy hitter"
+    axes.figure.colorbar(points, ax=axes, label=f"probability of {meaning}")
+    if hitters.threshold is not None:
+        axes.axvline(hitters.threshold, color=VERMILLION, linestyle="--", label="threshold")
+    _name_items(axes, hitters.items[:shown])
+    _scale_users(axes, low, high)
+    if shown:
+        axes.legend(loc="lower right")
+    more = f", the first {shown}" if shown < len(hitters) else ""
+    axes.set_title(f"{len(hitters):,} items by rule {hitters.rule}{more}")
+    return axes
+
+
+def plot_prior(calibrated: Calibrated, truth: ArrayLike | None = None, axes: Axes | None = None) -> Axes:
+    """The fitted distribution of the frequencies, and that of the true ones where they are known."""
+    axes = _axes(axes)
+    prior = calibrated.prior
+    if truth is not None:
+        plot_frequencies(_matching(truth, calibrated), axes=axes, label="truth", color=SKY)
+    if prior.atoms is not None:
+        values, masses = prior.atoms[0], np.exp(prior.atoms[1])
+        axes.vlines(np.maximum(values, 0.5), masses.min() / 2, masses, color=BLUE, linewidth=2)
+        axes.plot(np.maximum(values, 0.5), masses, "o", color=BLUE, label=f"prior: {prior.name} (atoms)")
+    else:
+        k = np.unique(np.geomspace(max(prior.first, 1), prior.largest, 400).round())
+        axes.plot(k, np.exp(prior.log_mass(k)), color=BLUE, label=f"prior: {prior.name}")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=1e-9)
+    axes.set_xlabel("frequency k (users)")
+    axes.set_ylabel("share of items with frequency k")
+    axes.legend()
+    return axes
+
+
+def plot_calibration(calibrated: Calibrated, axes: Axes | None = None) -> Axes:
+    """What Calibrate makes of an estimate: the posterior mean and the 90% interval as functions of the raw estimate."""
+    axes = _axes(axes)
+    order = np.argsort(calibrated.estimates)
+    order = order[np.unique(np.linspace(0, order.size - 1, 4_000).astype(int))]
+    x = calibrated.estimates[order]
+    low, high = (side[order] for side in calibrated.interval())
+    axes.fill_between(x, low, high, color=SKY, alpha=0.5, linewidth=0, label="90% interval")
+    axes.plot(x, calibrated.frequencies[order], color=BLUE, label="calibrated")
+    axes.plot(x, x, color=BLACK, linestyle=":", label="unchanged")
+    scale = max(calibrated.std_error, 1.0)
+    axes.set_xscale("symlog", linthresh=scale)
+    axes.set_yscale("symlog", linthresh=scale)
+    axes.set_xlabel("raw estimate (users; linear within one standard error of 0)")
+    axes.set_ylabel("calibrated frequency (users)")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return axes
+
+
+def plot_frequencies(
+    frequencies: ArrayLike, axes: Axes | None = None, label: str | None = None, color: str = BLUE
+) -> Axes:
+    """How many items have each frequency, on logarithmic axes: a power law is a straight line."""
+    axes = _axes(axes)
+    values, counts = np.unique(np.asarray(frequencies), return_counts=True)
+    held = values > 0
+    axes.plot(
+        values[held],
+        counts[held] / counts.sum(),
+        "o",
+        color=color,
+        markersize=3,
+        label=label,
+        rasterized=held.sum() > 500,
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("frequency k (users)")
+    axes.set_ylabel("share of items with frequency k")
+    return axes
+
+
+def plot_noise(noise: ArrayLike, deviation: float, axes: Axes | None = None) -> Axes:
+    """The noise of many estimates, with the Gaussian that was fitted to it and the one that theory gives."""
+    axes = _axes(axes)
+    values = np.asarray(noise, np.float64)
+    mean, spread = float(values.mean()), float(values.std())
+    axes.hist(values, bins=80, density=True, color=SKY, label="noise of the estimates")
+    x = np.linspace(-4.5 * deviation, 4.5 * deviation, 400)
+    fitted = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+    theory = np.exp(-0.5 * (x / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
+    axes.plot(x, fitted, color=VERMILLION, label=f"fitted: mean {mean:,.1f}, deviation {spread:,.0f}")
+    axes.plot(x, theory, color=BLACK, linestyle="--", label=f"theory: mean 0, deviation {deviation:,.0f}")
+    axes.set_xlim(-4.5 * deviation, 4.5 * deviation)
+    axes.set_xlabel("estimated minus true frequency (users)")
+    axes.set_ylabel("density")
+    axes.legend(loc="upper left", fontsize="small")
+    return axes
+
+
+def plot_lines(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]],
+    styles: Mapping[str, Mapping[str, Any]] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Named lines of (x, y, error of y), each with a colour, a marker and a stroke of its own."""
+    axes = _axes(axes)
+    for place, (name, (x, y, error)) in enumerate(lines.items()):
+        style = STYLES[place % len(STYLES)] if styles is None else styles[name]
+        axes.errorbar(x, y, yerr=error, label=name, capsize=2, markersize=5, linewidth=1.4, **style)
+    return axes
+
+
+STYLES: tuple[Mapping[str, Any], ...] = tuple(
+    {"color": color, "marker": marker, "linestyle": stroke}
+    for color, marker, stroke in (
+        (BLACK, "x", ":"),
+        (ORANGE, "s", "--"),
+        (PURPLE, "v", "-."),
+        (SKY, "D", "--"),
+        (VERMILLION, "^", "-."),
+        (BLUE, "o", "-"),
+        (GREEN, "*", ":"),
+    )
+)
+"""Ways to draw a line, in the order they are used."""
+
+
+def _axes(axes: Axes | None, height: float = 4.2) -> Axes:
+    return figure(height=height).add_subplot() if axes is None else axes
+
+
+def _name_items(axes: Axes, items: Sequence[Any]) -> None:
+    axes.set_yticks(np.arange(len(items)), [f"{item}"[:24] for item in items])
+    axes.set_ylim(len(items) - 0.4, -0.6)
+    axes.set_ylabel("item")
+
+
+def _scale_users(axes: Axes, low: Vector, high: Vector) -> None:
+    """Logarithmic where frequencies range so far that their intervals would be dots."""
+    if low.size and low.min() > 0 and high.max() > 10 * low.min():
+        axes.set_xscale("log")
+        axes.set_xlabel("frequency (users, logarithmic)")
+    else:
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set_xlabel("frequency (users)")
+
+
+def _matching(truth: ArrayLike, frequencies: Frequencies) -> Vector:
+    known = np.asarray(truth, np.float64)
+    if known.shape != (frequencies.domain.size,):
+        raise FrequencyError(f"the truth of {frequencies.domain.size} items is needed, not of shape {known.shape}")
+    return known

@@ -1,0 +1,119 @@
+"""The paper's evaluation on a small data set: everything that is written, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+import localdp as ldp
+from localdp.datasets import Dataset
+from localdp.errors import InvalidInputError
+from localdp.experiments import reproduce
+from localdp.experiments.claims import claims, relative_gain
+from localdp.experiments.report import SECTIONS
+from localdp.experiments.results import Results, Row
+from localdp.experiments.trials import AUTO, LIKELIHOOD, ORACLE, RAW, ZERO, Task, run
+
+SMALL = Dataset("small", (30_000 / np.arange(1, 201) ** 1.3).astype(np.int64) + 1, "Falls as rank^-1.3.", True)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    steps = []
+    results = reproduce([SMALL], folder, trials=2, quick=True, progress=lambda done, of: steps.append((done, of)))
+    return folder, results, steps
+
+
+def test_a_trial_measures_what_it_says():
+    figures = run(Task(SMALL, "oue", 4.0, (1.0,), seed=3))
+    estimate = ldp.Plan(200, "oue", 4.0).simulate(SMALL.frequencies, seed=3).estimate()
+    assert figures[None, RAW, "error"] == ldp.metrics.estimation_error(estimate.frequencies, SMALL.frequencies)
+    assert figures[None, AUTO, "error"] == pytest.approx(
+        ldp.metrics.estimation_error(estimate.calibrate().frequencies, SMALL.frequencies)
+    )
+    truth = ldp.metrics.true_hitters(SMALL.frequencies, estimate.significance_threshold())
+    scores = ldp.metrics.heavy_hitter_scores(estimate.zeroed().heavy_hitters(), truth)
+    assert figures[1.0, ZERO, "recall"] == scores.recall
+    assert figures == run(Task(SMALL, "oue", 4.0, (1.0,), seed=3))
+
+
+def test_means_and_errors_are_those_of_the_trials(written):
+    _, results, _ = written
+    trials = [run(Task(SMALL, "oue", 2.0, (1.0,), seed=seed))[None, ORACLE, "error"] for seed in range(2)]
+    row = results.find("small (surrogate)", 2.0, ORACLE)
+    assert row.mean == pytest.approx(np.mean(trials))
+    assert row.std_error == pytest.approx(np.std(trials, ddof=1) / np.sqrt(2))
+
+
+def test_everything_is_written(written):
+    folder, results, steps = written
+    for section in SECTIONS:
+        for kind in ("png", "svg"):
+            assert (folder / f"{section.figure}-small--surrogate.{kind}").stat().st_size > 5_000
+    with (folder / "errors.csv").open(encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
+    assert {row["data"] for row in rows} == {"small (surrogate)"}
+    assert {row["method"] for row in rows} >= {RAW, ZERO, LIKELIHOOD, AUTO, ORACLE}
+    document = json.loads((folder / "results.json").read_text("utf-8"))
+    assert len(document["means"]) == len(results.rows)
+    assert steps[-1] == (len(steps), len(steps))
+
+
+def test_the_page_needs_nothing_from_outside(written):
+    page = (written[0] / "index.html").read_text("utf-8")
+    assert not re.search(r'(src|href)="(?!data:)', page)
+    assert "<script" not in page
+    assert "url(" not in page
+    assert "default-src 'none'" in page
+    assert page.count("data:image/png;base64,") == len(SECTIONS)
+
+
+def test_a_surrogate_is_called_one_wherever_it_is_shown(written):
+    page = (written[0] / "index.html").read_text("utf-8")
+    assert page.count("small (surrogate)") > len(SECTIONS)
+    for figure in written[0].glob("*.svg"):
+        assert "surrogate" in figure.name
+    assert "small (surrogate)" in (written[0] / "report.md").read_text("utf-8")
+
+
+def test_a_run_is_replaced_and_nothing_else_is(written, tmp_path):
+    folder, _, _ = written
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(InvalidInputError, match="not written by this command"):
+        reproduce([SMALL], tmp_path, trials=1)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+    assert not list(folder.parent.glob(".localdp-*"))
+
+
+@pytest.mark.parametrize("trials", [0, -1, 1.5, True])
+def test_an_impossible_number_of_trials_is_refused(tmp_path, trials):
+    with pytest.raises(InvalidInputError, match="trials"):
+        reproduce([SMALL], tmp_path / "new", trials=trials)
+
+
+def test_the_gain_is_relative_to_the_smaller_error():
+    rows = [
+        Row("small (surrogate)", "oue", 1.0, None, method, "error", mean, 0.0, 1)
+        for method, mean in ((ZERO, 150.0), (LIKELIHOOD, 100.0))
+    ]
+    assert relative_gain(Results(rows), SMALL, 1.0) == pytest.approx(0.5)
+
+
+def test_claims_say_what_was_found(written):
+    found = {claim.topic: claim for claim in claims(written[1], SMALL)}
+    assert found["Noise"].holds == "holds"
+    assert "16%" not in found["Gain at epsilon 1"].paper
+    assert {claim.holds for claim in found.values()} <= {"holds", "holds in part", "does not hold", "not tried", ""}
+
+
+def test_the_papers_figures_are_told_by_the_size_of_the_data(written):
+    retail = ldp.datasets.load("retail")
+    rows = [Row(retail.label, *list(vars(row).values())[1:]) for row in written[1].rows]
+    found = {claim.topic: claim.paper for claim in claims(Results(rows), retail)}
+    assert "2.4%" in found["Gain at epsilon 1"]
+    assert "65%" in found["Gain at epsilon 5"]

@@ -1,0 +1,74 @@
+"""Pictures show what they are asked to show; how they look was judged by eye."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import localdp as ldp
+from localdp import plots
+from localdp.errors import FrequencyError, MissingPackageError
+
+TRUTH = (20_000 / np.arange(1, 301) ** 1.2).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    return ldp.Plan([f"item {place}" for place in range(300)], "oue", 2.0).simulate(TRUTH, seed=1).estimate()
+
+
+@pytest.fixture(scope="module")
+def calibrated(estimate):
+    return estimate.calibrate()
+
+
+def _names(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def test_estimates_show_the_largest_items_with_the_truth(estimate, calibrated):
+    for frequencies, kind in ((estimate, "estimated"), (calibrated, "calibrated")):
+        axes = plots.plot_estimates(frequencies, TRUTH, top=7)
+        order = np.argsort(-frequencies.frequencies)[:7]
+        assert _names(axes) == [f"item {place}" for place in order]
+        shown = {line.get_label(): line.get_xdata() for line in axes.lines}
+        assert shown[kind].tolist() == frequencies.frequencies[order].tolist()
+        assert shown["truth"].tolist() == TRUTH[order].tolist()
+        assert "users" in axes.get_xlabel()
+
+
+def test_hitters_show_the_threshold(calibrated):
+    hits = calibrated.heavy_hitters("1%")
+    axes = plots.plot_hitters(hits)
+    assert _names(axes) == list(hits.items)
+    assert axes.lines[0].get_xdata()[0] == hits.threshold
+    plots.figure_of(plots.plot_hitters(calibrated.top(3))).draw_without_rendering()
+    plots.figure_of(plots.plot_hitters(calibrated.heavy_hitters(10**9))).draw_without_rendering()
+
+
+@pytest.mark.parametrize("prior", ["smooth", "npmle", "power-law", "gaussian", "monotone"])
+def test_every_prior_can_be_drawn(estimate, prior):
+    calibrated = estimate.calibrate(prior)
+    for axes in (plots.plot_prior(calibrated, TRUTH), plots.plot_calibration(calibrated)):
+        plots.figure_of(axes).draw_without_rendering()
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+
+
+def test_noise_shows_what_was_fitted_and_what_theory_says():
+    axes = plots.plot_noise(np.random.default_rng(0).normal(0, 5, 1000), 5.0)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert any("theory: mean 0, deviation 5" in label for label in labels)
+
+
+def test_the_truth_of_other_items_is_refused(calibrated):
+    with pytest.raises(FrequencyError, match="300 items"):
+        plots.plot_estimates(calibrated, TRUTH[:10])
+
+
+def test_without_matplotlib_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingPackageError, match=r"localdp\[plots\]"):
+        plots.figure()
