@@ -20,7 +20,7 @@ from localdp.parallel import Progress
 Counts = NDArray[np.int64]
 Indices = NDArray[np.int64]
 
-CHUNK_WORDS = 1 << 16  # few enough for the cache, enough to make up for what Python does once a chunk
+CHUNK_WORDS = 1 << 15  # few enough for the cache, enough to make up for what Python does once a chunk
 _LEAST_WORDS, _MOST_WORDS = 1 << 17, 1 << 25  # of a part: worth a thread, and soon enough done
 
 
