@@ -24,9 +24,8 @@ lint: $(VENV)/test  ## Check style, types and the direction of imports
 docs: $(VENV)/docs  ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
-bench: $(VENV)/base  ## Measure the pipeline on eight million people, and what Calibrate costs
-	$(BIN)/python benchmarks/pipeline.py
-	$(BIN)/python benchmarks/calibrate.py
+bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, ten minutes (BENCH=--quick: one)
+	$(BIN)/python -m benchmarks.speed $(BENCH)
 
 audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
 	$(BIN)/python audits/run.py
@@ -38,12 +37,16 @@ vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: l
 	$(BIN)/python vectors/generate.py
 
 clean:  ## Remove the environment and everything built
-	rm -rf $(VENV) docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) benchmarks/.peers docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "localdp needs Python 3.11 or later; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	@touch $@
+
+$(VENV)/fast: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast]'
 	@touch $@
 
 $(VENV)/test: $(VENV)/base

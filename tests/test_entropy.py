@@ -43,19 +43,26 @@ def _send_words(source, pipe):
     pipe.send(source.words(4).tolist())
 
 
+def _send_words_of_a_branch(source, pipe):
+    _send_words(source.branch(), pipe)
+
+
+@pytest.mark.parametrize("send", [_send_words, _send_words_of_a_branch])
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_never_repeats_its_parent():
+def test_a_forked_child_never_repeats_its_parent(send):
     source = entropy.secure()
     source.words(1)
     context = multiprocessing.get_context("fork")
     drawn = []
     for _ in range(2):
         ours, theirs = context.Pipe()
-        child = context.Process(target=_send_words, args=(source, theirs))
+        child = context.Process(target=send, args=(source, theirs))
         child.start()
         drawn.append(tuple(ours.recv()))
         child.join()
-    drawn.append(tuple(source.words(4).tolist()))
+    ours, theirs = context.Pipe()
+    send(source, theirs)
+    drawn.append(tuple(ours.recv()))
     assert len(set(drawn)) == 3
 
 

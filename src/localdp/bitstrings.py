@@ -37,10 +37,8 @@ def to_integers(rows: Rows) -> NDArray[np.uint64]:
 
 
 def from_words(words: NDArray[np.uint64], bits: int) -> Rows:
-    """Rows of a bitmap held as 64-bit words; whatever lies past the last bit is cleared."""
-    rows = np.ascontiguousarray(
-        words.astype("<u8", copy=False).view(np.uint8).reshape(words.shape[0], -1)[:, : byte_length(bits)]
-    )
+    """Rows of a bitmap held as 64-bit words, in place; whatever lies past the last bit is cleared."""
+    rows = words.astype("<u8", copy=False).view(np.uint8).reshape(words.shape[0], -1)[:, : byte_length(bits)]
     if bits % 8:
         rows[:, -1] &= (1 << bits % 8) - 1
     return rows

@@ -29,19 +29,23 @@ under a^-1. When there are few reports, or g is large, listing those items is ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.kernels import walsh_hadamard
+from localdp import bitstrings
+from localdp.acceleration import accelerated
+from localdp.bitstrings import Rows
+from localdp.kernels import add_histogram, walsh_hadamard
 
 Elements = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 _ONE = np.uint64(1)
 _HISTOGRAM_BITS = 25  # int32, with as many int64 while counting: 384 MiB
+_BLOCK_REPORTS = 1 << 20
 
 
 @cache
@@ -98,6 +102,7 @@ def parity(words: Elements) -> Elements:
     return np.bitwise_count(words).astype(np.uint64) & _ONE
 
 
+@accelerated
 def linear_hash(multipliers: Elements, items: Elements, degree: int, bits: int) -> Elements:
     """The hash of each item under each multiplier; arguments broadcast."""
     hashed = np.zeros(np.broadcast(multipliers, items).shape, np.uint64)
@@ -126,47 +131,68 @@ def multiply(left: Elements, right: Elements, degree: int) -> Elements:
     return product
 
 
-def count_support(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
-    """How many reports (multiplier, symbol) support each item below `size`, the cheapest way."""
+def inverses_of(multipliers: Elements, degree: int) -> Elements:
+    """The inverse of each, by way of a table of them all where that is less work."""
+    if multipliers.size <= 1 << degree:
+        return inverses(multipliers, degree)
+    return inverses(np.arange(1 << degree, dtype=np.uint64), degree)[multipliers]
+
+
+def count_support(rows: Rows, size: int, degree: int, bits: int) -> Counts:
+    """How many reports (a row is a multiplier of `degree` bits, then a symbol) support each item, the cheapest way."""
     # About how many nanoseconds each way takes; only their order matters.
-    reports, field, alphabet = multipliers.size, 1 << degree, 1 << bits
+    reports, field, alphabet = rows.shape[0], 1 << degree, 1 << bits
     listing = 8 * reports * (field >> bits) + 8 * reports * degree * (degree - bits + 1)
     collecting = min(8 * reports * alphabet, 3 * field * alphabet * (bits + 2) + 6 * reports)
     count = count_listed if listing < collecting + 3 * field * degree else count_transformed
-    return count(multipliers, symbols, size, degree, bits)
+    return count(rows, size, degree, bits)
 
 
-def count_listed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+def count_listed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
     """List the N/g items of every report. For many symbols."""
-    field = 1 << degree
-    counts = np.zeros(field, np.int64)
-    distinct, place = np.unique(multipliers, return_inverse=True)
-    distinct = inverses(distinct, degree)
-    units = _ONE << np.arange(bits, degree, dtype=np.uint64)
-    for block in _blocks(multipliers.size, field >> bits):
-        inverse = distinct[place[block]]
-        free = linear_hash(inverse, units[:, None], degree, degree)
-        items = _span(linear_hash(inverse, symbols[block], degree, degree), free)
-        counts += np.bincount(items.view(np.int64), minlength=field)
-    return counts[:size]
+    return _sum_over_blocks(list_support, rows, degree, bits)[:size]
 
 
-def count_transformed(multipliers: Elements, symbols: Elements, size: int, degree: int, bits: int) -> Counts:
+def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
     """Collect the characters of the reports and transform over the items. The usual way."""
-    many = multipliers.size > 1 << degree and degree + bits <= _HISTOGRAM_BITS and multipliers.size < 1 << 30
-    collected = (_collect_histogram if many else _collect_reports)(multipliers, symbols, degree, bits)
+    reports = rows.shape[0]
+    many = reports > 1 << degree and degree + bits <= _HISTOGRAM_BITS and reports < 1 << 30
+    collected = collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
     walsh_hadamard(collected)
-    return (collected[:size] + multipliers.size) >> bits
+    return np.asarray(collected[:size] + reports >> bits)
 
 
-def _collect_histogram(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
+def _sum_over_blocks(
+    work: Callable[[Elements, Elements, int, int], Counts], rows: Rows, degree: int, bits: int
+) -> Counts:
+    """What the work makes of multipliers and symbols, a block of reports at a time."""
+    total = np.zeros(1 << degree, np.int64)
+    step = max(_BLOCK_REPORTS, total.size)
+    for start in range(0, rows.shape[0], step):
+        reports = bitstrings.to_integers(rows[start : start + step])
+        total += work(reports & np.uint64(total.size - 1), reports >> np.uint64(degree), degree, bits)
+    return total
+
+
+@accelerated
+def list_support(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
+    """For every item of the field, how many reports support it, by listing the items of each."""
+    counts = np.zeros(1 << degree, np.int64)
+    inverse = inverses_of(multipliers, degree)
+    units = _ONE << np.arange(bits, degree, dtype=np.uint64)
+    for block in _blocks(multipliers.size, counts.size >> bits):
+        free = linear_hash(inverse[block], units[:, None], degree, degree)
+        items = _span(linear_hash(inverse[block], symbols[block], degree, degree), free)
+        counts += np.bincount(items.view(np.int64), minlength=counts.size)
+    return counts
+
+
+@accelerated
+def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
     """G from the histogram of (symbol, multiplier), transformed over the symbols: for more reports than multipliers."""
     field, alphabet = 1 << degree, 1 << bits
     histogram = np.zeros(alphabet * field, np.int32)
-    step = max(1 << 20, histogram.size)
-    for start in range(0, multipliers.size, step):
-        cell = symbols[start : start + step] << np.uint64(degree) | multipliers[start : start + step]
-        histogram += np.bincount(cell.view(np.int64), minlength=histogram.size).astype(np.int32)
+    add_histogram(rows, histogram)
     by_symbol = histogram.reshape(alphabet, field)
     walsh_hadamard(by_symbol)
     powers = _powers(np.arange(field, dtype=np.uint64), degree, bits)
@@ -179,7 +205,8 @@ def _collect_histogram(multipliers: Elements, symbols: Elements, degree: int, bi
     return collected
 
 
-def _collect_reports(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
+@accelerated
+def collect_reports(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
     """G report by report: the g - 1 products of each multiplier, with the sign of its symbol in the top bit."""
     collected = np.zeros(1 << degree, np.int64)
     sign, mask = np.uint64(63), np.uint64((1 << degree) - 1)

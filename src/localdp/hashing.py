@@ -18,36 +18,67 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.acceleration import accelerated
+
+Hashes = NDArray[np.uint32]
+
 SEED_BITS = 32
 NAME = "triple32"
+_FIRST_SHIFT = np.uint32(17)
+_COUNT_BLOCK = 1 << 16  # hashes at a time: their temporaries stay in cache
 
 
-def mix(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def mix(values: Hashes) -> Hashes:
     """The mixer, in place."""
-    shifted = np.empty_like(values)
-    for shift, factor in ((17, 0xED5AD4BB), (11, 0xAC4C1B51), (15, 0x31848BAB)):
+    values ^= values >> _FIRST_SHIFT
+    return _mix_on(values, np.empty_like(values))
+
+
+def _mix_on(values: Hashes, shifted: Hashes) -> Hashes:
+    """What follows the first shift, in place, with room for as many."""
+    for factor, shift in ((0xED5AD4BB, 11), (0xAC4C1B51, 15), (0x31848BAB, 14)):
+        np.multiply(values, np.uint32(factor), out=values)
         np.right_shift(values, np.uint32(shift), out=shifted)
         np.bitwise_xor(values, shifted, out=values)
-        np.multiply(values, np.uint32(factor), out=values)
-    np.right_shift(values, np.uint32(14), out=shifted)
-    return np.bitwise_xor(values, shifted, out=values)
+    return values
 
 
-def mixed_items(items: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def mixed_items(items: Hashes) -> Hashes:
     """The inner mix of each item: what all seeds share."""
     return mix(items + np.uint32(1))
 
 
-def local_hash(seeds: NDArray[np.uint32], mixed: NDArray[np.uint32], symbols: int) -> NDArray[np.uint64]:
+def local_hash(seeds: Hashes, mixed: Hashes, symbols: int) -> NDArray[np.uint64]:
     """The symbol of an item (by its inner mix) under a seed; arguments broadcast."""
     hashed = mix(np.bitwise_xor(seeds, mixed))
     return hashed.astype(np.uint64) * np.uint64(symbols) >> np.uint64(32)
 
 
-def preimage(symbol: NDArray[np.uint64], symbols: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def preimage(symbol: NDArray[np.uint64], symbols: int) -> tuple[Hashes, Hashes]:
     """The mixed values that scale to each symbol: the first, and how many follow it."""
     first, after = (
         (edge * np.uint64(2**32) + np.uint64(symbols - 1)) // np.uint64(symbols)
         for edge in (symbol, symbol + np.uint64(1))
     )
     return first.astype(np.uint32), (after - first - np.uint64(1)).astype(np.uint32)
+
+
+@accelerated
+def count_hashed(seeds: Hashes, first: Hashes, span: Hashes, mixed: Hashes) -> NDArray[np.int64]:
+    """For each item, how many seeds hash it to their symbol's range, without scaling the hash."""
+    counts = np.zeros(mixed.size, np.int64)
+    # The first shift goes through the XOR, so it is done once for each seed and each item, not for each pair.
+    seeds, mixed = (part ^ part >> _FIRST_SHIFT for part in (seeds, mixed))
+    room = np.empty((3, _COUNT_BLOCK), np.uint32)
+    for start in range(0, mixed.size, _COUNT_BLOCK):
+        items = mixed[start : start + _COUNT_BLOCK]
+        step = min(255, _COUNT_BLOCK // items.size)  # a byte counts to 255
+        for begin in range(0, seeds.size, step):
+            users = slice(begin, begin + step)
+            shape = (seeds[users].size, items.size)
+            distance, shifted, hit = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
+            _mix_on(np.bitwise_xor(seeds[users, None], items, out=distance), shifted)
+            np.subtract(distance, first[users, None], out=distance)
+            hit = np.less_equal(distance, span[users, None], out=hit.view(np.bool_)[:, : items.size])
+            counts[start : start + items.size] += np.add.reduce(hit.view(np.uint8), axis=0, dtype=np.uint8)
+    return counts

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp import acceleration, parallel
+from localdp.acceleration import accelerated
+
 Vector = NDArray[np.float64]
 
 _BLOCK = 1 << 15
-_WORTH_THREADS = 1 << 20
+_PART = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,33 +36,37 @@ class CubicTable:
         cells = np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
         cells[0, self.poor] = np.nan
         cells = np.pad(cells, ((0, 0), (1, 1)), constant_values=np.nan)  # one cell for all below, one for all above
-        last = rise.size + 1.0
         found = np.empty(x.size)
+        missed = [np.zeros(0, np.intp)]
+        acceleration.expect_work(x.size)
 
-        def fill(begin: int, end: int) -> NDArray[np.intp]:
-            missed = [np.zeros(0, np.intp)]
-            place, value, term = (np.empty(_BLOCK) for _ in range(3))
-            cell = np.empty(_BLOCK, np.intp)
-            for first in range(begin, end, _BLOCK):
-                size = min(_BLOCK, end - first)
-                place, value, term, cell = place[:size], value[:size], term[:size], cell[:size]
-                np.subtract(x[first : first + size], self.start - self.step, out=place)
-                np.multiply(place, 1 / self.step, out=place)
-                if not within:
-                    np.clip(place, 0.0, last, out=place)
-                np.copyto(cell, place, casting="unsafe")
-                np.subtract(place, cell, out=place)
-                cells[3].take(cell, out=value, mode="clip")
-                for power in (2, 1, 0):
-                    cells[power].take(cell, out=term, mode="clip")
-                    np.multiply(value, place, out=value)
-                    np.add(value, term, out=value if power else found[first : first + size])
-                if np.isnan(np.add.reduce(found[first : first + size])):
-                    missed.append(np.flatnonzero(np.isnan(found[first : first + size])) + first)
-            return np.concatenate(missed)
+        def fill(first: int) -> int:
+            part = slice(first, min(first + _PART, x.size))
+            evaluate_cubics(x[part], cells, self.start - self.step, 1 / self.step, within, found[part])
+            if np.isnan(np.add.reduce(found[part])):
+                missed.append(np.flatnonzero(np.isnan(found[part])) + first)
+            return part.stop - first
 
-        if x.size < _WORTH_THREADS:
-            return found, fill(0, x.size)
-        edges = np.linspace(0, x.size, 1 + min(4, os.cpu_count() or 1)).astype(int).tolist()
-        with ThreadPoolExecutor() as pool:  # NumPy lets go of the lock inside each step
-            return found, np.concatenate(list(pool.map(fill, edges[:-1], edges[1:])))
+        parallel.each(fill, range(0, x.size, _PART), x.size)
+        return found, np.sort(np.concatenate(missed))
+
+
+@accelerated
+def evaluate_cubics(x: Vector, cells: Vector, origin: float, scale: float, within: bool, found: Vector) -> None:
+    """Write the cubic of the cell that holds each x. Cells are even from the origin on, a row for each power."""
+    place, value, term = (np.empty(_BLOCK) for _ in range(3))
+    cell = np.empty(_BLOCK, np.intp)
+    for first in range(0, x.size, _BLOCK):
+        size = min(_BLOCK, x.size - first)
+        place, value, term, cell = place[:size], value[:size], term[:size], cell[:size]
+        np.subtract(x[first : first + size], origin, out=place)
+        np.multiply(place, scale, out=place)
+        if not within:
+            np.clip(place, 0.0, cells.shape[1] - 1.0, out=place)
+        np.copyto(cell, place, casting="unsafe")
+        np.subtract(place, cell, out=place)
+        cells[3].take(cell, out=value, mode="clip")
+        for power in (2, 1, 0):
+            cells[power].take(cell, out=term, mode="clip")
+            np.multiply(value, place, out=value)
+            np.add(value, term, out=value if power else found[first : first + size])

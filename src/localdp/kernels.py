@@ -1,17 +1,31 @@
-"""The inner loops on plain arrays: biased bits, positional counts, Walsh-Hadamard transform."""
+"""The inner loops on plain arrays: biased bits, positional counts, histograms, Walsh-Hadamard transform."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp import bitstrings
+from localdp.acceleration import accelerated
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 
 EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
-_COUNT_BLOCK_BITS = 1 << 23
+_ROW_WORDS = 1 << 12  # long enough for NumPy to spend its time inside, short enough for the cache
+_HISTOGRAM_ROWS = 1 << 16
+PAST_THE_LAST = "a row is an integer past the last of {}"
 
 
+def digits_to_compare(threshold: int, width: int) -> NDArray[np.bool_]:
+    """The binary digits of a threshold, highest first: past its last 1 a tie can only mean "not below"."""
+    trailing = (threshold & -threshold).bit_length() - 1 if threshold else width
+    octets = np.frombuffer((threshold >> trailing).to_bytes(8, "big"), np.uint8)
+    return np.unpackbits(octets)[64 - width + trailing :].view(np.bool_)
+
+
+@accelerated
 def biased_bits(
     entropy: Entropy, users: int, bits: int, threshold: int, width: int, eager: int = EAGER_PLANES
 ) -> NDArray[np.uint64]:
@@ -26,9 +40,7 @@ def biased_bits(
     undecided = np.full((users, columns), ~np.uint64(0))
     if bits % 64:
         undecided[:, -1] = (1 << bits % 64) - 1
-    # Past the threshold's last 1 a tie can only mean "not below".
-    digits = [threshold >> place & 1 for place in range(width - 1, -1, -1)]
-    digits = digits[: len(digits) - digits[::-1].index(1)] if threshold else []
+    digits = digits_to_compare(threshold, width).tolist()
 
     def settle(
         result: NDArray[np.uint64], open_lanes: NDArray[np.uint64], coins: NDArray[np.uint64], digit: int
@@ -58,16 +70,106 @@ def biased_bits(
     return below
 
 
+@accelerated
+def replace_bits(
+    words: NDArray[np.uint64], positions: NDArray[np.int64], coins: NDArray[np.uint64], threshold: int
+) -> None:
+    """In each row, set the bit at that row's position where its coin is below the threshold, else clear it."""
+    users, column = np.arange(positions.size), positions >> 6
+    bit = np.uint64(1) << (positions & 63).astype(np.uint64)
+    words[users, column] = words[users, column] & ~bit | bit * (coins < threshold)
+
+
+@accelerated
+def draw_subsets(entropy: Entropy, values: NDArray[np.int64], size: int, subset: int, keep: int) -> Rows:
+    """For each user, a bitmap of `subset` items, the user's own among them with probability keep/2^width.
+
+    Floyd's sampling of k of the m = size - 1 other items, where a kept item takes the place of the first draw. Floyd
+    adds, for last = m-k .. m-1, a uniform choice of 0..last, or `last` itself if that is already in. Leaving out the
+    first round gives k-1 of the m items, so the first round is where the held item goes in or not, and everyone takes
+    the same rounds. Items are counted onward from the held one.
+    """
+    rows = np.zeros((values.size, bitstrings.byte_length(size)), np.uint8)
+    users = np.arange(values.size)
+    kept = entropy.integers(values.size) < keep
+
+    def item(onward: NDArray[np.int64]) -> NDArray[np.int64]:
+        shifted = values + onward
+        return shifted - size * (shifted >= size)
+
+    for last in range(size - subset, size):
+        drawn = entropy.below(last, values.size).astype(np.int64) + 1
+        if last == size - subset:
+            chosen = item(np.where(kept, 0, drawn))
+        else:
+            candidate = item(drawn)
+            chosen = np.where(bitstrings.bit_of_each(rows, candidate), item(np.full_like(drawn, last)), candidate)
+        rows[users, chosen >> 3] |= np.uint8(1) << (chosen & 7).astype(np.uint8)
+    return rows
+
+
+@accelerated
 def count_bits(rows: Rows, bits: int) -> NDArray[np.int64]:
-    """How many rows have each bit set."""
-    counts = np.zeros(bits, np.int64)
-    step = max(1, _COUNT_BLOCK_BITS // bits)
+    """How many rows have each bit set.
+
+    A carry-save adder: two rows at a time are added to a plane that holds the lowest digit of all counts, and the
+    carries, in pairs, to the plane of the next digit.
+    """
+    words, rest = long_rows(rows, _ROW_WORDS)
+    counts: NDArray[np.int64] = np.unpackbits(rest, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    planes: list[NDArray[np.uint64]] = []
+    waiting: list[NDArray[np.uint64] | None] = []
+
+    def add(place: int, row: NDArray[np.uint64]) -> None:
+        if place == len(planes):
+            planes.append(np.zeros_like(row))
+            waiting.append(None)
+        other, waiting[place] = waiting[place], row
+        if other is not None:
+            waiting[place] = None
+            add(place + 1, _carry(planes[place], other, row))
+
+    for row in words:
+        add(0, row)
+    for place, plane in enumerate(planes):
+        for part in (plane, waiting[place]):
+            if part is not None:
+                lit = np.unpackbits(part.astype("<u8", copy=False).view(np.uint8), bitorder="little")
+                counts += np.add.reduce(lit.reshape(-1, counts.size), axis=0, dtype=np.uint16).astype(np.int64) << place
+    return counts[:bits]
+
+
+def _carry(plane: NDArray[np.uint64], one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Add two rows to the plane, and give what is carried."""
+    carry = plane & one
+    plane ^= one
+    carry |= plane & two
+    plane ^= two
+    return carry
+
+
+def long_rows(rows: Rows, length: int) -> tuple[NDArray[np.uint64], Rows]:
+    """Rows of whole words, about so long or longer, each made of several rows; and the rows left over."""
+    users, octets = rows.shape
+    together = 8 // math.gcd(8, octets)
+    together *= max(1, 8 * length // (together * octets))
+    whole = users // together * together
+    words = np.ascontiguousarray(rows[:whole]).reshape(whole // together, together * octets).view("<u8")
+    return np.require(words, np.uint64, "A"), rows[whole:]
+
+
+@accelerated
+def add_histogram(rows: Rows, counts: NDArray[np.integer]) -> None:
+    """Add to counts[k] how many rows are the integer k."""
+    step = max(_HISTOGRAM_ROWS, counts.size)
     for start in range(0, rows.shape[0], step):
-        block = np.unpackbits(rows[start : start + step], axis=1, count=bits, bitorder="little")
-        counts += block.sum(axis=0, dtype=np.int64)
-    return counts
+        integers = bitstrings.to_integers(rows[start : start + step])
+        if integers.max() >= counts.size:
+            raise ValueError(PAST_THE_LAST.format(counts.size))
+        counts += np.bincount(integers.view(np.int64), minlength=counts.size)
 
 
+@accelerated
 def walsh_hadamard(values: NDArray[np.integer], axis: int = 0) -> None:
     """Transform in place along one axis, whose length is a power of two: out[x] = sum_y (-1)^|x & y| in[y]."""
     length = values.shape[axis]

@@ -38,6 +38,7 @@ from localdp.errors import (
 )
 from localdp.estimate import MOST_USERS, Estimate, checked_users
 from localdp.mechanisms import MECHANISMS, Mechanism, create
+from localdp.parallel import Progress
 
 _FORMAT = "localdp-plan/1"
 
@@ -95,17 +96,22 @@ class Plan:
             raise PlanError(f"this is not a plan: {error}") from None
         return cls._from_document(document)
 
-    def privatize(self, values: ArrayLike, seed: int | None = None) -> Reports:
-        """A private report for each value. A seed makes it reproducible and not private: for simulation only."""
-        return self.privatize_indices(self.domain.indices(values), seed)
+    def privatize(self, values: ArrayLike, seed: int | None = None, progress: Progress | None = None) -> Reports:
+        """A private report for each value. A seed makes it reproducible and not private: for simulation only.
 
-    def privatize_indices(self, indices: NDArray[np.int64], seed: int | None = None) -> Reports:
+        `progress(done, total)` is called now and then, with numbers of users.
+        """
+        return self.privatize_indices(self.domain.indices(values), seed, progress)
+
+    def privatize_indices(
+        self, indices: NDArray[np.int64], seed: int | None = None, progress: Progress | None = None
+    ) -> Reports:
         """As `privatize`, for values given by their places in the domain."""
         indices = Domain(self.domain.size).indices(indices)
         if not indices.size:
             raise EmptyError("no values were given: a report needs somebody's item")
         source = entropy.secure() if seed is None else entropy.seeded(seed)
-        return Reports._trusted(self, self.mechanism.privatize(indices, source))
+        return Reports._trusted(self, self.mechanism.privatize(indices, source, progress))
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
         """The reports in a batch, binary or JSON; a `WireError` says what is wrong with anything else."""
@@ -117,9 +123,9 @@ class Plan:
             return Reports(self, wire.unpack_json(batch, *shape))
         return Reports(self, wire.unpack(batch, *shape))
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """Add up reports: for each item, how many support it."""
-        return Aggregate(self).add(reports)
+    def aggregate(self, reports: Reports, progress: Progress | None = None) -> Aggregate:
+        """Add up reports: for each item, how many support it. `progress(done, total)` is called now and then."""
+        return Aggregate(self).add(reports, progress)
 
     def simulate(self, frequencies: ArrayLike, seed: int | None = None) -> Aggregate:
         """An aggregate with exactly the law of running every user, when f_i of them hold item i."""
@@ -240,11 +246,11 @@ class Aggregate:
         if self.counts.shape != (plan.domain.size,) or (self.counts < 0).any() or (self.counts > self.n).any():
             raise FrequencyError(f"an aggregate needs {plan.domain.size} whole counts between 0 and n = {self.n}")
 
-    def add(self, reports: Reports) -> Self:
+    def add(self, reports: Reports, progress: Progress | None = None) -> Self:
         """Count more reports of the same plan, in place; the aggregate itself is returned."""
         self._check_plan(reports, Reports)
         n = _total(self.n + len(reports))
-        self.counts += self.plan.mechanism.count(reports.rows)
+        self.counts += self.plan.mechanism.tally(reports.rows, progress)
         self.n = n
         return self
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from localdp.checks.failure import require
 from localdp.checks.instances import SMALL_SIZES, Kind, instances, telling_values
-from localdp.entropy import Keystream, Words, secure, seeded
+from localdp.entropy import secure, seeded
 from localdp.mechanisms import Mechanism
 
 _USERS = 500
@@ -23,7 +23,7 @@ def check_value_independence(kind: Kind, seed: int = 0) -> None:
     for mechanism in instances(kind, sizes=(*SMALL_SIZES, 130)):
         seen = []
         for value in telling_values(mechanism):
-            source = _CountingKeystream(seed)
+            source = seeded(seed)
             with _Tracer(kind) as tracer:
                 rows = mechanism.randomize(np.full(_USERS, value, np.int64), source)
             seen.append((value, rows.shape, source.drawn, tracer.lines))
@@ -34,18 +34,6 @@ def check_value_independence(kind: Kind, seed: int = 0) -> None:
             require(one[2] == other[2], f"{mechanism!r} takes another path {which}")
         once, twice = (mechanism.randomize(np.zeros(_USERS, np.int64), secure()).tobytes() for _ in range(2))
         require(once != twice, f"{mechanism!r} repeats its noise under secure randomness")
-
-
-class _CountingKeystream(Keystream):
-    """A seeded keystream that knows how many words were drawn."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seeded(seed)._key)
-        self.drawn = 0
-
-    def words(self, count: int) -> Words:
-        self.drawn += count
-        return super().words(count)
 
 
 class _Tracer:

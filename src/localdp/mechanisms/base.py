@@ -26,7 +26,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import bitstrings, entropy, exact
+from localdp import batches, bitstrings, entropy, exact
+from localdp.batches import Counts, Indices
 from localdp.bitstrings import Rows
 from localdp.domain import LARGEST_SIZE
 from localdp.entropy import Entropy
@@ -39,13 +40,10 @@ from localdp.errors import (
     WireError,
 )
 from localdp.frozen import Frozen
-
-Counts = NDArray[np.int64]
-Indices = NDArray[np.int64]
+from localdp.parallel import Progress
 
 _LARGEST_CHANNEL = 1 << 20
 _BATCH_USERS, _BATCH_BYTES = 1 << 22, 1 << 26
-_CHUNK_WORDS = 1 << 18  # users are randomized in chunks of about 2 MiB of words
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ class Mechanism(Frozen, ABC):
         source = entropy.secure() if seed is None else entropy.seeded(seed)
         counts = np.zeros(self.size, np.int64)
         for values in self._holders(frequencies):
-            counts += self.count(self.privatize(values, source))
+            counts += self.tally(self.privatize(values, source))
         return counts
 
     # What is derived.
@@ -197,24 +195,32 @@ class Mechanism(Frozen, ABC):
         """The unbiased frequencies behind the counts."""
         return debias(counts, n, self.p, self.q)
 
-    def privatize(self, values: Indices, source: Entropy) -> Rows:
-        """`randomize` in chunks, so that the working memory does not grow with the number of users."""
+    def privatize(self, values: Indices, source: Entropy, progress: Progress | None = None) -> Rows:
+        """`randomize` in chunks, on all processors."""
         if source.width != self.width:
             # Thresholds out of 2^width compared with words of another width would be no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-        for start in range(0, values.size, self._chunk_users):
-            chunk = slice(start, start + self._chunk_users)
-            rows[chunk] = self.randomize(values[chunk], source)
+        batches.randomized(self.randomize, values, source, rows, self._report_words, progress)
         return rows
+
+    def tally(self, rows: Rows, progress: Progress | None = None) -> Counts:
+        """`count` in parts, on all processors."""
+        return batches.counted(self.count, rows, self.size, self._count_words, progress)
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with its probabilities out of 2^width, for checks that enumerate every tape."""
         return type(self)(self.size, self.requested_epsilon, width)
 
     @property
-    def _chunk_users(self) -> int:
-        return max(1, _CHUNK_WORDS // (1 + self.report_bits // 64))
+    def _report_words(self) -> int:
+        """About how many words a report and its draws take."""
+        return 4 + self.report_bits // 64
+
+    @property
+    def _count_words(self) -> int:
+        """About how many words counting one report takes."""
+        return self._report_words
 
     def _holders(self, frequencies: Counts) -> Iterator[Indices]:
         """The item of every user, in batches of up to 64 MiB of reports, so that counting pays off."""

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import bitstrings, kernels
+from localdp.batches import Counts
 from localdp.bitstrings import Rows
-from localdp.mechanisms.base import Counts, Mechanism
+from localdp.mechanisms.base import Mechanism
 
 
 class BitmapMechanism(Mechanism):

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import bitstrings, exact, galois, kernels
+from localdp.batches import Counts, Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import ImpureMechanismError
-from localdp.mechanisms.base import Channel, Counts, Indices, Mechanism
+from localdp.mechanisms.base import Channel, Mechanism
 
 
 class HadamardResponse(Mechanism):
@@ -75,7 +76,8 @@ class HadamardResponse(Mechanism):
         return np.asarray(galois.parity(bitstrings.to_integers(rows) & np.uint64(item + 1)) == 0)
 
     def count(self, rows: Rows) -> Counts:
-        histogram: Counts = np.bincount(bitstrings.to_integers(rows).view(np.int64), minlength=1 << self.order_bits)
+        histogram = np.zeros(1 << self.order_bits, np.int64)
+        kernels.add_histogram(rows, histogram)
         kernels.walsh_hadamard(histogram)
         return np.asarray((histogram[1 : self.size + 1] + rows.shape[0]) >> 1)
 

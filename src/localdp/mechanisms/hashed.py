@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import bitstrings
+from localdp.batches import Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
-from localdp.mechanisms.base import Channel, Indices, Mechanism
+from localdp.mechanisms.base import Channel, Mechanism
 from localdp.mechanisms.symbols import SymbolResponse
 
 Functions = NDArray[np.uint64]

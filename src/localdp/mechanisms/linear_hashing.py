@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import galois
+from localdp.batches import Counts
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
-from localdp.mechanisms.base import Counts
 from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbols import SymbolResponse
 
@@ -69,7 +69,7 @@ class LinearLocalHashing(HashedMechanism):
             raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, "a report has the multiplier 0, which is never drawn")
 
     def count(self, rows: Rows) -> Counts:
-        return galois.count_support(*self.split(rows), self.size, self.degree, self.symbol_bits)
+        return galois.count_support(rows, self.size, self.degree, self.symbol_bits)
 
     def _confusion(self, response: SymbolResponse) -> Fraction:
         """q* under a response: its true symbol where two items collide, a particular wrong one where they do not."""

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp import exact, hashing
+from localdp.batches import Counts
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
-from localdp.mechanisms.base import Counts, independent_counts
+from localdp.mechanisms.base import independent_counts
 from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbols import SymbolResponse
 
-_COUNT_BLOCK = 1 << 19  # hashes at a time: their temporaries stay in cache
+_COUNT_REPORTS = 1 << 14
 
 
 class LocalHashing(HashedMechanism):
@@ -56,19 +57,17 @@ class LocalHashing(HashedMechanism):
         return hashing.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
 
     def count(self, rows: Rows) -> Counts:
-        """Hash in blocks that fit the cache, and compare with the symbol's range instead of scaling the hash."""
-        functions, symbols = self.split(rows)
-        seeds = functions.astype(np.uint32)
-        first, span = hashing.preimage(symbols, self.response.symbols)
         mixed = hashing.mixed_items(np.arange(self.size, dtype=np.uint32))
         counts = np.zeros(self.size, np.int64)
-        step = max(1, _COUNT_BLOCK // self.size)
-        for start in range(0, seeds.size, step):
-            block = slice(start, start + step)
-            distance = hashing.mix(seeds[block, None] ^ mixed)
-            distance -= first[block, None]
-            counts += (distance <= span[block, None]).sum(axis=0)
+        for start in range(0, rows.shape[0], _COUNT_REPORTS):
+            functions, symbols = self.split(rows[start : start + _COUNT_REPORTS])
+            ranges = hashing.preimage(symbols, self.response.symbols)
+            counts += hashing.count_hashed(functions.astype(np.uint32), *ranges, mixed)
         return counts
+
+    @property
+    def _count_words(self) -> int:
+        return self.size
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """Under an ideal hash, whether a report supports an item is independent from item to item."""

@@ -7,11 +7,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import bitstrings
+from localdp import bitstrings, kernels
+from localdp.batches import Counts, Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
-from localdp.mechanisms.base import Channel, Counts, Indices, Mechanism
+from localdp.mechanisms.base import Channel, Mechanism
 from localdp.mechanisms.symbols import SymbolResponse
 
 
@@ -62,7 +63,9 @@ class RandomizedResponse(Mechanism):
         return np.asarray(bitstrings.to_integers(rows) == item)
 
     def count(self, rows: Rows) -> Counts:
-        return np.bincount(bitstrings.to_integers(rows).view(np.int64), minlength=self.size)
+        counts = np.zeros(self.size, np.int64)
+        kernels.add_histogram(rows, counts)
+        return counts
 
     def channel(self) -> Channel:
         self._check_channel(self.size)

@@ -7,13 +7,13 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import bitstrings, exact
+from localdp import bitstrings, exact, kernels
+from localdp.batches import Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
-from localdp.mechanisms.base import Channel, Indices
+from localdp.mechanisms.base import Channel
 from localdp.mechanisms.bitmaps import BitmapMechanism
 
 
@@ -51,29 +51,7 @@ class SubsetSelection(BitmapMechanism):
         return {"subset": self.subset, "keep": str(self.keep)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """Floyd's sampling of k of the d - 1 other items, where a kept item takes the place of the first draw.
-
-        Floyd adds, for last = m-k .. m-1, a uniform choice of 0..last, or `last` itself if that is already in.
-        Leaving out the first round gives k-1 of the m items, so the first round is where the held item goes
-        in or not, and everyone takes the same rounds. Items are counted onward from the held one.
-        """
-        rows = np.zeros((values.size, self.report_bytes), np.uint8)
-        users = np.arange(values.size)
-        kept = source.integers(values.size) < self.keep
-
-        def item(onward: NDArray[np.int64]) -> NDArray[np.int64]:
-            shifted = values + onward
-            return shifted - self.size * (shifted >= self.size)
-
-        for last in range(self.size - self.subset, self.size):
-            drawn = source.below(last, values.size).astype(np.int64) + 1
-            if last == self.size - self.subset:
-                chosen = item(np.where(kept, 0, drawn))
-            else:
-                candidate = item(drawn)
-                chosen = np.where(bitstrings.bit_of_each(rows, candidate), item(np.full_like(drawn, last)), candidate)
-            rows[users, chosen >> 3] |= np.uint8(1) << (chosen & 7).astype(np.uint8)
-        return rows
+        return kernels.draw_subsets(source, values, self.size, self.subset, self.keep)
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)

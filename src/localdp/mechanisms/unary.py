@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from localdp import bitstrings, exact, kernels
+from localdp.batches import Counts, Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
-from localdp.mechanisms.base import Channel, Counts, Indices, independent_counts
+from localdp.mechanisms.base import Channel, independent_counts
 from localdp.mechanisms.bitmaps import BitmapMechanism
 
 
@@ -43,11 +44,9 @@ class UnaryEncoding(BitmapMechanism):
         return {"keep": str(self.keep), "noise": str(self.noise)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
+        """Noise for every bit, then the held item's own bit in its place."""
         words = kernels.biased_bits(source, values.size, self.size, self.noise, self.width)
-        lit = source.integers(values.size) < self.keep
-        users, column = np.arange(values.size), values >> 6
-        bit = np.uint64(1) << (values & 63).astype(np.uint64)
-        words[users, column] = words[users, column] & ~bit | bit * lit
+        kernels.replace_bits(words, values, source.integers(values.size), self.keep)
         return bitstrings.from_words(words, self.size)
 
     def channel(self) -> Channel:

@@ -1,0 +1,25 @@
+"""Minima of interleaved runs: whatever else the machine does then hits all sides alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+Steps = dict[str, float]
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long the action takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def interleaved(sides: Mapping[str, Callable[[], Steps]], times: int) -> dict[str, Steps]:
+    """Run every side in turn, several times; for each step of each side, the least."""
+    best: dict[str, Steps] = {name: {} for name in sides}
+    for _ in range(times):
+        for name, run in sides.items():
+            for step, took in run().items():
+                best[name][step] = min(took, best[name].get(step, took))
+    return best

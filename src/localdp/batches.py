@@ -1,0 +1,73 @@
+"""Many users or many reports, a batch at a time and on all processors: memory does not grow with how many there are.
+
+Users are randomized in chunks that draw from branches of one keystream, so their reports do not depend on which thread
+does which. Reports are counted in parts; counts are integers, so it does not matter how they are added up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp import acceleration, parallel
+from localdp.bitstrings import Rows
+from localdp.entropy import Entropy, Keystream
+from localdp.parallel import Progress
+
+Counts = NDArray[np.int64]
+Indices = NDArray[np.int64]
+
+CHUNK_WORDS = 1 << 15  # few enough for the cache, enough to make up for what Python does once a chunk
+_LEAST_WORDS, _MOST_WORDS = 1 << 17, 1 << 25  # of a part: worth a thread, and soon enough done
+
+
+def randomized(
+    randomize: Callable[[Indices, Entropy], Rows],
+    values: Indices,
+    source: Entropy,
+    rows: Rows,
+    words_each: int,
+    progress: Progress | None,
+) -> None:
+    """Write the report of each user into the rows; one takes about so many words."""
+    acceleration.expect_work(values.size * words_each)
+
+    def fill(part: tuple[slice, Entropy]) -> int:
+        chunk, stream = part
+        rows[chunk] = randomize(values[chunk], stream)
+        return len(rows[chunk])
+
+    parallel.each(fill, _chunks(values.size, source, max(1, CHUNK_WORDS // words_each)), values.size, progress)
+
+
+def _chunks(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Entropy]]:
+    """Slices of the users, each with a stream of its own; the first goes on with the source itself."""
+    if not isinstance(source, Keystream):  # where every user has a tape, all draw at once
+        yield slice(0, users), source
+        return
+    for start in range(0, users, step):
+        yield slice(start, start + step), source.branch() if start else source
+
+
+def counted(
+    count: Callable[[Rows], Counts], rows: Rows, size: int, words_each: int, progress: Progress | None
+) -> Counts:
+    """The sum of the counts of all parts; a report takes about so many words of work."""
+    reports, work = rows.shape[0], rows.shape[0] * words_each
+    acceleration.expect_work(work)
+    parts = max(1, work // _MOST_WORDS, min(parallel.workers(), work // _LEAST_WORDS))
+    step = 8 * max(1, -(-reports // (8 * parts)))  # parts begin where words do
+    total, lock = np.zeros(size, np.int64), threading.Lock()
+
+    def add(start: int) -> int:
+        part = rows[start : start + step]
+        counts = count(part)
+        with lock:
+            np.add(total, counts, out=total)
+        return len(part)
+
+    parallel.each(add, range(0, reports, step), reports, progress)
+    return total
