@@ -26,7 +26,7 @@ def child(*arguments: object) -> tuple[float, float]:
     measure = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
     measure += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     started = time.perf_counter()
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", measure, COMMAND, *map(str, arguments)], check=True, capture_output=True, text=True
     )
     return time.perf_counter() - started, int(done.stdout.splitlines()[-1]) / 2**20
@@ -48,7 +48,7 @@ def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
     kernel = max(1, blocks // 10) * block.rows.nbytes / (time.perf_counter() - started)
     seconds, memory = child("aggregate", folder / "reports.parquet", "-p", folder / "plan.json", "-o", folder / "a.agg")
     total = (folder / "reports.parquet").stat().st_size
-    assert np.array_equal(ldp.Aggregate.load(folder / "a.agg").counts, blocks * plan.aggregate(block).counts)  # noqa: S101
+    assert np.array_equal(ldp.Aggregate.load(folder / "a.agg").counts, blocks * plan.aggregate(block).counts)
     print(
         f"aggregate  {total / 1e9:6.2f} GB, {blocks * BLOCK_USERS:,} reports: {seconds:6.1f} s, peak {memory:.2f} GiB,"
     )
