@@ -135,7 +135,7 @@ class Advice:
         chosen = self.options.index(self.chosen)
         marked = [f"{'>' if place == chosen else ' '} {row}" for place, row in enumerate(rows)]
         curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "calibrated", "raw")), strict=True)
-        sentences = [textwrap.fill(sentence, _WIDTH) for sentence in self.why]
+        sentences = [textwrap.fill(sentence, _WIDTH) for sentence in (words.LEGEND, *self.why)]
         return "\n".join([title, "", f"  {head}", *marked, "", *_interleaved(sentences), words.picture(list(curve))])
 
     def __repr__(self) -> str:
@@ -167,6 +167,7 @@ def advise(
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
     2.55
     """
+    items = create("auto", items, LADDER[0]).mechanism.size  # refuses what is no number of items
     target = checked_target(target_error, smallest_share)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -187,7 +188,7 @@ def _one_epsilon(
     """All mechanisms at one epsilon, for the users given or as many as the target takes."""
     choice = create("auto", items, epsilon)
     needed = None if target is None else target.users(choice.mechanism)
-    users = given or needed or 0
+    users = given or checked_users(needed)
     options = every_option(epsilon, shaped(like, items, users))
     chosen = next(option for option in options if option.mechanism == choice.mechanism.name)
     reason = choice.why.removeprefix(chosen.mechanism)
@@ -196,7 +197,9 @@ def _one_epsilon(
         others = [(step, target.users(create("auto", items, step).mechanism)) for step in LADDER if step != epsilon]
         why.append(words.reached(target, chosen, None if found else given, others))
     if found:
-        why.insert(0, f"Epsilon {epsilon:g} is the least, in steps of 0.01, at which {users:,} users give {target}.")
+        why.insert(
+            0, f"Epsilon {epsilon:g} is the least, in steps of 0.01, at which {users:,} users are enough {target}."
+        )
     why += [*words.outlook(chosen), *words.assumption(chosen.shape.name)]
     return Advice(items, users, epsilon, chosen.mechanism, chosen.shape.name, options, tuple(why), needed)
 

@@ -16,13 +16,13 @@ from statistics import NormalDist
 from typing import Any
 
 from localdp.advice.options import SEEN
-from localdp.errors import InvalidInputError
-from localdp.estimate import MOST_USERS
+from localdp.errors import EpsilonError, InvalidInputError
 from localdp.exact import LARGEST_EPSILON
 from localdp.frequencies import significance_threshold
 from localdp.mechanisms import Mechanism, create
 
 _STEPS = 100  # to a unit of epsilon
+_LEAST_SHARE = 1e-15  # there are at most 2^53 users
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ class Target:
     share: float | None = None
 
     def __str__(self) -> str:
+        """What the users are enough for, or not."""
         parts = []
         if self.error is not None:
-            parts.append(f"a standard error of {self.error:.4g} of the users ({percent(self.error)})")
+            parts.append(f"for a standard error of {percent(self.error)} of the users")
         if self.share is not None:
-            parts.append(f"an item held by {percent(self.share)} of the users being seen")
+            parts.append(f"to see an item held by {percent(self.share)} of the users")
         return " and ".join(parts)
 
     def users(self, mechanism: Mechanism) -> int:
@@ -49,8 +50,6 @@ class Target:
             significant = significance_threshold(math.sqrt(variance), mechanism.size)
             own = max(variance + mechanism.excess_variance * self.share, 0.0)
             needed = max(needed, ((significant + NormalDist().inv_cdf(SEEN) * math.sqrt(own)) / self.share) ** 2)
-        if needed > MOST_USERS:
-            raise InvalidInputError(f"{self} takes more than 2^53 users at epsilon {mechanism.requested_epsilon:g}")
         return math.ceil(needed * (1 - 1e-12))
 
     def epsilon(self, items: int, users: int) -> float:
@@ -59,8 +58,8 @@ class Target:
         if not self._reached(items, users, high):
             needed = self.users(create("auto", items, 4.0).mechanism)
             raise InvalidInputError(
-                f"{self} cannot be reached with {users:,} users on {items:,} items, not even at epsilon "
-                f"{LARGEST_EPSILON:g}, which hides next to nothing; at epsilon 4 it takes {needed:,} users"
+                f"{users:,} users with {items:,} items are too few {self}, even at epsilon {LARGEST_EPSILON:g}, which "
+                f"hides next to nothing; at epsilon 4 it takes {needed:,} users"
             )
         while high - low > 1:
             middle = (low + high) // 2
@@ -70,7 +69,7 @@ class Target:
     def _reached(self, items: int, users: int, steps: int) -> bool:
         try:
             return self.users(create("auto", items, steps / _STEPS).mechanism) <= users
-        except InvalidInputError:
+        except EpsilonError:  # so small that the report would say nothing
             return False
 
 
@@ -95,6 +94,6 @@ def _checked_share(name: str, value: Any) -> float | None:
         share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(sentence) from None
-    if isinstance(value, bool) or not 0 < share < 1:
+    if isinstance(value, bool) or not _LEAST_SHARE <= share < 1:
         raise InvalidInputError(sentence)
     return share

@@ -70,9 +70,17 @@ def assumption(shape: str) -> list[str]:
 def reached(target: Target, option: Option, given: int | None, others: Sequence[tuple[float, int]]) -> str:
     """How many users a target takes at this epsilon, and at others."""
     needed = target.users(option.made)
-    enough = "" if given is None else f"; {given:,} are {'enough' if given >= needed else 'too few'}"
+    enough = "" if given is None else f": {given:,} are {'enough' if given >= needed else 'too few'}"
     listed = ", ".join(f"{count:,} at epsilon {epsilon:g}" for epsilon, count in others)
-    return f"At epsilon {option.epsilon:g}, {target} takes {needed:,} users{enough}. It takes {listed}."
+    return f"At epsilon {option.epsilon:g} it takes {needed:,} users {target}{enough}. It takes {listed}."
+
+
+LEGEND = (
+    "bytes: the length of a report. standard error: how far off a raw frequency is, in users. threshold: a raw "
+    f"frequency above it is no accident. share seen: of the users, what an item needs to pass it {SEEN:.0%} of the "
+    "time. calibrated: the error to expect after Calibrate, in users, over all items."
+)
+"""The columns of the table."""
 
 
 def picture(rows: Sequence[tuple[float, float, float]]) -> str:

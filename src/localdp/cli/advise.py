@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Compare the mechanisms before anything is collected, and say which to take and why.
 
-    With --epsilon, all of them at that budget; without, the best at 0.5, 1, 2 and 4. With a target, the least epsilon that reaches it; with a
-    target and --epsilon, the number of users it takes.
+    With --epsilon, all of them at that budget; without, the best at 0.5, 1, 2 and 4. With a target, the least epsilon
+    that reaches it; with a target and --epsilon, the number of users it takes.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
