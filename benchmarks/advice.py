@@ -46,5 +46,23 @@ def main(runs: int) -> None:
             )
 
 
+def few_items(runs: int) -> None:
+    """The same where there are few items to learn a distribution from: frequencies that fall as 1/rank."""
+    print("\n| items | users | epsilon | mechanism | calibrated | runs |\n|---|---|---|---|---|---|")
+    for items, users, epsilon in ((20, 20_000, 1.0), (60, 20_000, 1.0), (60, 20_000, 3.0), (500, 100_000, 1.0)):
+        shares = 1 / np.arange(1, items + 1)
+        frequencies = np.floor(users * shares / shares.sum()).astype(np.int64)
+        frequencies[0] += users - frequencies.sum()
+        option = ldp.advise(items, users, epsilon=epsilon, like=frequencies).chosen
+        data = ldp.datasets.Dataset("few", frequencies, "")
+        calibrated = simulated(option.mechanism, epsilon, data, runs)[:, 1]
+        cells = f"{option.calibrated_error:,.0f} ({option.calibrated_error / calibrated.mean():.2f})"
+        spread = calibrated.std(ddof=1) / np.sqrt(runs)
+        mean = f"{calibrated.mean():,.0f} ± {spread:,.0f}"
+        print(f"| {items} | {users:,} | {epsilon:g} | {option.mechanism} | {cells} | {mean} |", flush=True)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    main(count)
+    few_items(2 * count)

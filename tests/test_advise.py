@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_no_prior_beats_the_shape_itself_and_learning_it_costs_little():
 
 
 def test_expected_observations_are_those_of_a_large_sample():
-    """How many of a million estimates are below each of thirty places, smoothed: six deviations (of 500) are allowed."""
+    """How many of a million estimates are below each of thirty places, smoothed: six deviations of 500 are allowed."""
     shape, noise = shaped("zipf", 1_000_000, 50_000_000), Noise(400.0, 1.0)
     expected = ExpectedObservations.of(shape, noise)
     rng = np.random.default_rng(1)
@@ -201,6 +202,11 @@ def test_it_prints_in_eighty_columns_and_converts():
     assert repr(advice) == "<Advice for 16,470 items, 908,576 users: llh at epsilon 1>"
     assert advice.curve["calibrated"].tolist() == sorted(advice.curve["calibrated"], reverse=True)
     assert {text.get_text() for text in advice.plot().get_legend().get_texts()} >= {"raw", "epsilon 1"}
+
+
+def test_the_page_shows_what_is_printed():
+    page = (Path(__file__).parent.parent / "docs" / "choosing.md").read_text("utf-8")
+    assert f"$ localdp advise --items 5000 --users 200000\n{ldp.advise(5_000, 200_000)}\n" in page
 
 
 @pytest.mark.parametrize(

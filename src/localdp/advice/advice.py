@@ -101,17 +101,16 @@ class Advice:
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Error against epsilon, raw and calibrated; matplotlib draws it."""
-        from localdp.plots import plot_lines
+        from localdp import plots
 
-        x, none = self.curve["epsilon"].tolist(), [0.0] * len(CURVE)
-        lines = {
-            "raw": (x, self.curve["raw"].tolist(), none),
-            f"calibrated, if frequencies are like {self.like}": (x, self.curve["calibrated"].tolist(), none),
-        }
-        axes = plot_lines(lines, axes=axes)
-        axes.axvline(self.epsilon, color="#D55E00", linestyle="--", label=f"epsilon {self.epsilon:g}")
+        axes = plots.figure().add_subplot() if axes is None else axes
+        x = self.curve["epsilon"]
+        axes.plot(x, self.curve["raw"], color=plots.BLACK, marker="x", linestyle=":", label="raw")
+        label = f"calibrated, if frequencies are like {self.like}"
+        axes.plot(x, self.curve["calibrated"], color=plots.BLUE, marker="o", label=label)
+        axes.axvline(self.epsilon, color=plots.VERMILLION, linestyle="--", label=f"epsilon {self.epsilon:g}")
         axes.set_xscale("log", base=2)
-        axes.set_xticks(x, [f"{epsilon:g}" for epsilon in x])
+        axes.set_xticks(x, [f"{epsilon:g}" for epsilon in CURVE])
         axes.minorticks_off()
         axes.set_yscale("log")
         axes.set_xlabel("epsilon")
@@ -207,15 +206,17 @@ def _one_epsilon(
 def _ladder(items: int, users: int, like: Like) -> Advice:
     shape = shaped(like, items, users)
     options = tuple(best_option(epsilon, shape) for epsilon in LADDER)
+    common = Target(share=COMMON)
     enough = [option for option in options if option.smallest_share <= COMMON]
     chosen = enough[0] if enough else options[-1]
     if enough:
-        first = f"the least of these at which an item held by {percent(COMMON)} of the users is seen"
+        least = common.epsilon(items, users)
+        exactly = f" ({least:g} would just do)" if least < chosen.epsilon else ""
+        first = f"the least of these at which an item held by {percent(COMMON)} of the users is seen{exactly}"
     else:
-        needed = Target(share=COMMON).users(options[1].made)
         first = (
             f"with so few users an item held by {percent(COMMON)} of them is not seen at any of these (at epsilon 1 "
-            f"that takes {needed:,} users), and this is the most accurate"
+            f"that takes {common.users(options[1].made):,} users), and this is the most accurate"
         )
     reason = create("auto", items, chosen.epsilon).why.removeprefix(chosen.mechanism)
     why = [
