@@ -162,7 +162,7 @@ def advise(
 
     >>> advice = advise(1_000, 100_000, epsilon=1.0)
     >>> advice.recommended, round(advice.chosen.standard_error)
-    ('llh', 623)
+    ('llh', 607)
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
     2.55
     """
