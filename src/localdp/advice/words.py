@@ -41,10 +41,12 @@ def outlook(option: Option) -> list[str]:
         few = " Not even an item that everybody holds would be seen: there are too few users for this epsilon."
         return [raw + few]
     seen = option.items_seen
-    some = f"about {_count(seen)}" if seen >= 1 else "fewer than one"
+    some = f"about {seen:,.0f}" if seen >= 1 else "fewer than one"
+    assumed = _assumed(shape.name)
     visible = (
-        f" An item held by {percent(share)} of the users ({_count(share * shape.users)}) or more stands out of the "
-        f"noise, that is, is seen, {SEEN:.0%} of the time; {_assumed(shape.name)}, {some} of {shape.items:,} items."
+        f" An item held by {percent(share)} of the users ({_count(share * shape.users)}) or more is seen, that is, "
+        f"stands out of the noise {SEEN:.0%} of the time. I{assumed[1:]}, {some} of {shape.items:,} "
+        "items can be told from noise."
     )
     sentences = [raw + visible, _calibrated(option)]
     if seen < 1:
