@@ -24,6 +24,7 @@ from localdp.plan import Aggregate, Plan, Reports
 from localdp.table import Table
 
 if TYPE_CHECKING:
+    from localdp.advice import Advice, advise
     from localdp.calibrated import Calibrated
     from localdp.priors import (
         NPMLE,
@@ -43,6 +44,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "NPMLE",
+    "Advice",
     "Aggregate",
     "Calibrated",
     "Channel",
@@ -64,6 +66,7 @@ __all__ = [
     "Reports",
     "Smooth",
     "Table",
+    "advise",
     "datasets",
     "errors",
     "mechanisms",
@@ -72,10 +75,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Priors need SciPy, which takes longer to load than everything else together: they come when asked for."""
+    """Priors and advice need SciPy, which takes longer to load than all else together: they come when asked for."""
     if name in __all__:
         import importlib
 
-        source = "localdp.calibrated" if name == "Calibrated" else "localdp.priors"
+        sources = {"Calibrated": "localdp.calibrated", "Advice": "localdp.advice", "advise": "localdp.advice"}
+        source = sources.get(name, "localdp.priors")
         return getattr(importlib.import_module(source), name)
     raise AttributeError(f"module 'localdp' has no attribute {name!r}")

@@ -74,10 +74,7 @@ class Frequencies(ABC):
 
         Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
         """
-        level = as_float(beta, "beta is a probability between 0 and 1") / self.domain.size
-        if not 0 < level < 1 / self.domain.size:
-            raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta!r}")
-        return -NormalDist().inv_cdf(level) * self.std_error
+        return significance_threshold(self.std_error, self.domain.size, beta)
 
     def zeroed(self, beta: float = 0.05) -> Self:
         """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0."""
@@ -164,6 +161,14 @@ class Frequencies(ABC):
                 )
             return percent / 100 * self.n
         return checked_threshold(threshold)
+
+
+def significance_threshold(std_error: float, items: int, beta: float = 0.05) -> float:
+    """What none of so many items that nobody holds would pass, with probability about 1 - beta."""
+    level = as_float(beta, "beta is a probability between 0 and 1") / items
+    if not 0 < level < 1 / items:
+        raise InvalidInputError(f"beta is a probability between 0 and 1, not {beta!r}")
+    return -NormalDist().inv_cdf(level) * std_error
 
 
 def checked_threshold(threshold: Any) -> float:

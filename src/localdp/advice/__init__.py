@@ -1,0 +1,11 @@
+"""Advice before anything is collected: which epsilon, which mechanism, how many users.
+
+>>> from localdp.advice import advise
+>>> advise(100, 50_000)
+<Advice for 100 items, 50,000 users: grr at epsilon 4>
+"""
+
+from localdp.advice.advice import Advice, advise
+from localdp.advice.options import Option
+
+__all__ = ["Advice", "Option", "advise"]
