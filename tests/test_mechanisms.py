@@ -208,7 +208,7 @@ def test_counting_is_what_support_means(name, size):
 
 def test_privatizing_in_chunks_only_bounds_the_memory():
     mechanism = MECHANISMS["oue"](20_000, 1.0)
-    assert batches.CHUNK_WORDS // mechanism._report_words < 1000
+    assert batches.chunk_users(2_000, mechanism._report_words) < 1_000
     values = np.arange(2_000)
     rows = mechanism.privatize(values, entropy.seeded(3))
     assert rows.shape == (2_000, 2_500)

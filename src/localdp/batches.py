@@ -20,7 +20,8 @@ from localdp.parallel import Progress
 Counts = NDArray[np.int64]
 Indices = NDArray[np.int64]
 
-CHUNK_WORDS = 1 << 15  # few enough for the cache, enough to make up for what Python does once a chunk
+CHUNK_WORDS = 1 << 18  # enough to make up for what Python does once a chunk
+_CHUNKS, _LEAST_CHUNK_WORDS = 8, 1 << 14  # little work is shared out too, down to what is not worth it
 _LEAST_WORDS, _MOST_WORDS = 1 << 17, 1 << 25  # of a part: worth a thread, and soon enough done
 
 
@@ -40,7 +41,13 @@ def randomized(
         rows[chunk] = randomize(values[chunk], stream)
         return len(rows[chunk])
 
-    parallel.each(fill, _chunks(values.size, source, max(1, CHUNK_WORDS // words_each)), values.size, progress)
+    parallel.each(fill, _chunks(values.size, source, chunk_users(values.size, words_each)), values.size, progress)
+
+
+def chunk_users(users: int, words_each: int) -> int:
+    """How many users make a chunk: whatever the threads, so that a seed gives the same reports on any machine."""
+    shared = max(_LEAST_CHUNK_WORDS, users * words_each // _CHUNKS)
+    return max(1, min(CHUNK_WORDS, shared) // words_each)
 
 
 def _chunks(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Entropy]]:

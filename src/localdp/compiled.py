@@ -18,7 +18,7 @@ from localdp.bitstrings import Rows, byte_length
 from localdp.entropy import Entropy, Keystream, Words
 from localdp.galois import inverses_of, irreducible
 from localdp.hashing import Hashes
-from localdp.kernels import EAGER_PLANES, PAST_THE_LAST, digits_to_compare, long_rows
+from localdp.kernels import EAGER_PLANES, PAST_THE_LAST, digits_to_compare, long_rows, users_together
 
 Vector = NDArray[np.float64]
 
@@ -42,17 +42,20 @@ def biased_bits(
         return NotImplemented
     columns = -(-bits // 64)
     digits = digits_to_compare(threshold, width)
-    below = np.empty(users * columns, np.uint64)
     last_lanes = np.uint64((1 << (bits - 1) % 64 + 1) - 1)
     eager = min(eager, digits.size)
-    ahead = eager * below.size + below.size // 2 + 64
+    below = np.empty((users, columns), np.uint64)
+    step = users_together(bits)
+    for start in range(0, users, step):
+        part = below[start : start + step].reshape(-1)
+        ahead = eager * part.size + part.size // 2 + 64
 
-    def settle(words: Words) -> int:
-        return int(_settle(words, digits, eager, columns, last_lanes, below))
+        def settle(words: Words, part: Words = part) -> int:
+            return int(_settle(words, digits, eager, columns, last_lanes, part))
 
-    while entropy.consume(ahead, settle) == 0:
-        ahead *= 2  # more ties than usual: nothing is used up yet
-    return below.reshape(users, columns)
+        while entropy.consume(ahead, settle) == 0:
+            ahead *= 2  # more ties than usual: nothing is used up yet
+    return below
 
 
 @_compiled

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from localdp import bitstrings
 from localdp.acceleration import accelerated
 from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
+from localdp.entropy import Entropy, Keystream
 
 EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
+_TOGETHER_WORDS = 1 << 13  # whose coins, eight words each, stay in the cache
 _ROW_WORDS = 1 << 12  # long enough for NumPy to spend its time inside, short enough for the cache
 _HISTOGRAM_ROWS = 1 << 16
 PAST_THE_LAST = "a row is an integer past the last of {}"
@@ -33,8 +34,21 @@ def biased_bits(
 
     A bit is 1 when a uniform `width`-bit number is below the threshold. The numbers are drawn a binary digit
     at a time, 64 of them in a word: a number is below where the first digit that differs from the
-    threshold's is a 0. Words with undecided lanes draw on; how many do depends on the coins alone.
+    threshold's is a 0. Words with undecided lanes draw on; how many do depends on the coins alone. A keystream serves
+    some users after the others, as many as share its cache.
     """
+    step = users_together(bits) if isinstance(entropy, Keystream) else max(users, 1)
+    parts = [min(step, users - start) for start in range(0, users, step)]
+    words = [_biased_bits(entropy, part, bits, threshold, width, eager) for part in parts]
+    return np.concatenate(words) if words else np.zeros((0, -(-bits // 64)), np.uint64)
+
+
+def users_together(bits: int) -> int:
+    """How many users draw their biased bits together from a keystream."""
+    return max(1, _TOGETHER_WORDS // -(-bits // 64))
+
+
+def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width: int, eager: int) -> NDArray[np.uint64]:
     columns = -(-bits // 64)
     below = np.zeros((users, columns), np.uint64)
     undecided = np.full((users, columns), ~np.uint64(0))
