@@ -25,7 +25,7 @@ docs: $(VENV)/docs  ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
 bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, ten minutes (BENCH=--quick: one)
-	$(BIN)/python -m benchmarks.speed $(BENCH)
+	$(BIN)/localdp bench --peers benchmarks/.peers --out benchmarks/RESULTS.md --force $(BENCH)
 
 audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
 	$(BIN)/python audits/run.py

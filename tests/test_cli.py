@@ -34,7 +34,7 @@ def localdp(*arguments, cwd, environment=None):
 def test_help_lists_the_commands_and_the_version_is_told(tmp_path):
     helped = localdp("--help", cwd=tmp_path)
     assert helped.returncode == 0
-    for command in ("demo", "advise", "plan", "privatize", "aggregate", "estimate", "hitters", "reproduce"):
+    for command in ("demo", "advise", "plan", "privatize", "aggregate", "estimate", "hitters", "reproduce", "bench"):
         assert command in helped.stdout
     assert localdp("--version", cwd=tmp_path).stdout.strip() == ldp.__version__
 

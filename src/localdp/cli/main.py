@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from localdp.cli import advise, aggregate, demo, estimate, hitters, plan, privatize, reproduce
+from localdp.cli import advise, aggregate, bench, demo, estimate, hitters, plan, privatize, reproduce
 from localdp.cli.output import fail
 from localdp.errors import LocalDPError
 
@@ -27,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (demo, advise, plan, privatize, aggregate, estimate, hitters, reproduce):
+for module in (demo, advise, plan, privatize, aggregate, estimate, hitters, reproduce, bench):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from benchmarks.speed.cases import Case
-from benchmarks.speed.growth import Growth
-from benchmarks.speed.limits import Share
-from benchmarks.speed.timing import Steps
+from localdp.bench.cases import Case
+from localdp.bench.growth import Growth
+from localdp.bench.limits import Share
+from localdp.bench.timing import Steps
 
 Figures = dict[str, Steps]
 

@@ -1,65 +1,55 @@
-"""Measure localdp, its peers and the machine in one run, and write benchmarks/RESULTS.md.
+"""Measure localdp, its peers and the machine in one run, as a page in Markdown.
 
-`python -m benchmarks.speed` takes about ten minutes, `--quick` about one (and prints the page instead of writing it).
-The first run installs the peers, pinned, in environments of their own under benchmarks/.peers.
+The whole takes about ten minutes, a quick run about one. The first installs the peers, pinned, in environments of their
+own.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.speed import growth, report
-from benchmarks.speed.cases import CASES, LARGE, measure
-from benchmarks.speed.limits import shares
-from benchmarks.speed.machine import description
-from benchmarks.speed.peers import NAMES, Peer, versions
-from benchmarks.speed.startup import startup
+from localdp.bench import growth, report
+from localdp.bench.cases import CASES, LARGE, measure
+from localdp.bench.limits import shares
+from localdp.bench.machine import description
+from localdp.bench.peers import NAMES, Peer, versions
+from localdp.bench.startup import startup
 
-PAGE = Path(__file__).parent.parent / "RESULTS.md"
 TEMPLATE = Path(__file__).parent / "page.md"
-PIPELINE = Path(__file__).parent.parent / "pipeline.py"
 
 
-def main() -> None:
-    """Measure, and write or print the page."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--quick", action="store_true", help="one minute: fewer cases, fewer repetitions")
-    quick = arguments.parse_args().quick
+def bench(environments: Path, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> str:
+    """Measure everything; the environments of the peers are made, or found, in a folder. `say` is told what is next."""
     os.environ["LOCALDP_KERNELS"] = "fast"
     started = time.perf_counter()
-    page = _page(quick, times=2 if quick else 7)
-    page += f"\nThe run took {time.perf_counter() - started:.0f} seconds.\n"
-    if quick:
-        print(page)
-    else:
-        PAGE.write_text(page, encoding="utf-8")
-        print(f"wrote {PAGE}")
+    page = _page(environments, quick, 2 if quick else 7, say)
+    return f"{page}\nThe run took {time.perf_counter() - started:.0f} seconds.\n"
 
 
-def _page(quick: bool, times: int) -> str:
+def _page(environments: Path, quick: bool, times: int, say: Callable[[str], None]) -> str:
     where = description()
     cases, large = (CASES[2:4], LARGE[:0]) if quick else (CASES, LARGE)
     with ExitStack() as stack:
-        peers = {name: stack.enter_context(Peer(name)) for name in NAMES}
-        _say("the same protocol, here and there")
+        peers = {name: stack.enter_context(Peer(name, environments)) for name in NAMES}
+        say("the same protocol, here and there")
         compared = [(case, measure(case, peers, times)) for case in cases]
-        _say("large domains")
+        say("large domains")
         compared_large = [(case, measure(case, peers, max(2, times // 2))) for case in large]
-    _say("the machine")
+    say("the machine")
     limits, reached = shares(times)
-    _say("eight million people")
+    say("eight million people")
     pipelines = {epsilon: _pipeline(epsilon, times) for epsilon in (("1",) if quick else ("1", "4", "8"))}
-    _say("growth")
+    say("growth")
     grown = _growth(quick, 2 if quick else 4)
-    _say("starting")
+    say("starting")
     starting = startup(times)
     return TEMPLATE.read_text(encoding="utf-8").format(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -88,14 +78,7 @@ def _growth(quick: bool, times: int) -> list[growth.Growth]:
 
 
 def _pipeline(epsilon: str, times: int) -> dict[str, float]:
-    line = [sys.executable, str(PIPELINE), "--json", "--epsilon", epsilon, "--times", str(times)]
-    figures: dict[str, float] = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+    line = [sys.executable, "-m", "localdp.bench.pipeline", "--json", "--epsilon", epsilon, "--times", str(times)]
+    done = subprocess.run(line, check=True, capture_output=True, text=True)  # noqa: S603
+    figures: dict[str, float] = json.loads(done.stdout)
     return figures
-
-
-def _say(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()

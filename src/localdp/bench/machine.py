@@ -8,11 +8,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.speed.timing import interleaved, seconds
 from localdp import parallel
+from localdp.bench.timing import interleaved, seconds
 
 READ_BYTES = 1 << 29
 KEYSTREAM_BYTES = 1 << 29
@@ -45,10 +46,9 @@ def limits(times: int) -> dict[str, float]:
     }
 
 
-def _encrypt(octets: object) -> None:
+def _encrypt(octets: Any) -> None:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    assert isinstance(octets, int)
     zeros, target = bytes(BLOCK_BYTES), bytearray(BLOCK_BYTES + 16)
     encryptor = Cipher(algorithms.AES(os.urandom(16)), modes.CTR(bytes(16))).encryptor()
     for _ in range(octets // BLOCK_BYTES):

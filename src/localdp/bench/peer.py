@@ -74,12 +74,13 @@ def multi_freq_ldpy(protocol: str, values: Values, size: int, epsilon: float) ->
     from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
 
-    client, aggregate = {
+    known: dict[str, tuple[Any, Any]] = {
         "grr": (GRR_Client, lambda reports: GRR_Aggregator_MI(reports, size, epsilon)),
         "oue": (UE_Client, lambda reports: UE_Aggregator_MI(reports, epsilon)),
         "olh": (LH_Client, lambda reports: LH_Aggregator_MI(reports, size, epsilon)),
         "ss": (SS_Client, lambda reports: SS_Aggregator_MI(reports, size, epsilon)),
-    }[protocol]
+    }
+    client, aggregate = known[protocol]
     client(values[0], size, epsilon)  # compiled at the first call, which is not counted
     reports, privatizing = timed(lambda: [client(value, size, epsilon) for value in values])
     _, aggregating = timed(lambda: aggregate(reports))

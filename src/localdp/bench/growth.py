@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import localdp as ldp
-from benchmarks.speed.cases import values_of
-from benchmarks.speed.timing import Steps, interleaved, seconds
+from localdp.bench.cases import values_of
+from localdp.bench.timing import Steps, interleaved, seconds
 
 
 @dataclass(frozen=True)

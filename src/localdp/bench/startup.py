@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.speed.timing import interleaved, seconds
+from localdp.bench.timing import interleaved, seconds
 
 
 def startup(times: int) -> dict[str, float]:
@@ -16,7 +16,7 @@ def startup(times: int) -> dict[str, float]:
     if command.exists():
         commands["localdp --help"] = [str(command), "--help"]
     sides = {
-        name: lambda line=line: {"seconds": seconds(lambda: subprocess.run(line, check=True, capture_output=True))}
+        name: lambda line=line: {"seconds": seconds(lambda: subprocess.run(line, check=True, capture_output=True))}  # noqa: S603
         for name, line in commands.items()
     }
     return {name: steps["seconds"] for name, steps in interleaved(sides, times).items()}

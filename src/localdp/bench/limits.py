@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 import localdp as ldp
-from benchmarks.speed import machine
-from benchmarks.speed.cases import KERNELS, values_of
-from benchmarks.speed.timing import Steps, interleaved, seconds
 from localdp import acceleration
+from localdp.bench import machine
+from localdp.bench.cases import KERNELS, values_of
+from localdp.bench.timing import Steps, interleaved, seconds
 from localdp.entropy import seeded
 
+Work = tuple[Callable[[], Steps], float]
+
 COUNTED_BYTES = 1 << 28
-PERTURBED_BYTES = 1 << 26
+PERTURBED_BYTES = 1 << 24  # what a process gives back and takes again, not fresh memory each time
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def shares(times: int) -> tuple[dict[str, float], list[Share]]:
         for name, steps in interleaved({what: run for (what, _), (run, _) in work.items()}, 1).items():
             known = best.setdefault(name, dict(steps))
             best[name] = {kind: min(took, known[kind]) for kind, took in steps.items()}
-    least = {
+    least: dict[str, Callable[[float], float]] = {
         read: lambda octets: octets / limits["read"],
         keystream: lambda octets: octets / limits["keystream"],
         exponential: lambda _: limits["exponential"],
@@ -55,7 +58,7 @@ def shares(times: int) -> tuple[dict[str, float], list[Share]]:
     return limits, found
 
 
-def _under_both(action):  # type: ignore[no-untyped-def]
+def _under_both(action: Callable[[], object]) -> Callable[[], Steps]:
     def run() -> Steps:
         took = {}
         for kind in KERNELS:
@@ -67,13 +70,13 @@ def _under_both(action):  # type: ignore[no-untyped-def]
     return run
 
 
-def _counting(size: int):  # type: ignore[no-untyped-def]
+def _counting(size: int) -> Work:
     plan = ldp.Plan(size, "oue", 1.0)
     reports = plan.privatize(values_of(size, COUNTED_BYTES // plan.mechanism.report_bytes))
     return _under_both(lambda: plan.aggregate(reports)), reports.rows.nbytes
 
 
-def _perturbing(size: int):  # type: ignore[no-untyped-def]
+def _perturbing(size: int) -> Work:
     plan = ldp.Plan(size, "oue", 1.0)
     values = values_of(size, PERTURBED_BYTES // plan.mechanism.report_bytes)
     source = seeded(0)
@@ -81,7 +84,7 @@ def _perturbing(size: int):  # type: ignore[no-untyped-def]
     return _under_both(lambda: plan.privatize(values)), 8 * source.drawn * values.size / 1000
 
 
-def _calibrating():  # type: ignore[no-untyped-def]
+def _calibrating() -> Work:
     data = ldp.datasets.load("kosarak")
     known = ldp.Plan(data.d, "oue", 4.0).simulate(data.frequencies, seed=0).estimate()
     prior = known.calibrate().prior
