@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH ?= --out benchmarks/RESULTS.md --force
 
 .PHONY: help demo test lint docs bench audit reproduce vectors clean
 
@@ -25,7 +26,7 @@ docs: $(VENV)/docs  ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
 bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, ten minutes (BENCH=--quick: one)
-	$(BIN)/localdp bench --peers benchmarks/.peers --out benchmarks/RESULTS.md --force $(BENCH)
+	$(BIN)/localdp bench --peers benchmarks/.peers $(BENCH)
 
 audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
 	$(BIN)/python audits/run.py

@@ -22,6 +22,7 @@ Indices = NDArray[np.int64]
 
 CHUNK_WORDS = 1 << 18  # enough to make up for what Python does once a chunk
 _CHUNKS, _LEAST_CHUNK_WORDS = 8, 1 << 14  # little work is shared out too, down to what is not worth it
+_LONG_WORDS = 16
 _LEAST_WORDS, _MOST_WORDS = 1 << 17, 1 << 25  # of a part: worth a thread, and soon enough done
 
 
@@ -41,7 +42,8 @@ def randomized(
         rows[chunk] = randomize(values[chunk], stream)
         return len(rows[chunk])
 
-    parallel.each(fill, _chunks(values.size, source, chunk_users(values.size, words_each)), values.size, progress)
+    chunks = _chunks(values.size, source, chunk_users(values.size, words_each))
+    parallel.each(fill, chunks, values.size, progress, _threads(words_each))
 
 
 def chunk_users(users: int, words_each: int) -> int:
@@ -65,7 +67,7 @@ def counted(
     """The sum of the counts of all parts; a report takes about so many words of work."""
     reports, work = rows.shape[0], rows.shape[0] * words_each
     acceleration.expect_work(work)
-    parts = max(1, work // _MOST_WORDS, min(parallel.workers(), work // _LEAST_WORDS))
+    parts = max(1, work // _MOST_WORDS, min(_threads(words_each), work // _LEAST_WORDS))
     step = 8 * max(1, -(-reports // (8 * parts)))  # parts begin where words do
     total, lock = np.zeros(size, np.int64), threading.Lock()
 
@@ -76,5 +78,10 @@ def counted(
             np.add(total, counts, out=total)
         return len(part)
 
-    parallel.each(add, range(0, reports, step), reports, progress)
+    parallel.each(add, range(0, reports, step), reports, progress, _threads(words_each))
     return total
+
+
+def _threads(words_each: int) -> int:
+    """How many threads pay: NumPy does long reports in many short steps, and threads would fight over each."""
+    return 1 if words_each > _LONG_WORDS and acceleration.chosen() is None else parallel.workers()

@@ -26,13 +26,19 @@ def workers() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def each(work: Callable[[Part], int], parts: Iterable[Part], total: int, progress: Progress | None = None) -> None:
+def each(
+    work: Callable[[Part], int],
+    parts: Iterable[Part],
+    total: int,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> None:
     """Do every part; `work` answers how much of the total it did. The parts are taken in their order, one by one.
 
     `progress` is called by the calling thread only. The first error stops everything and is raised.
     """
     remaining = iter(parts)
-    first = list(islice(remaining, workers()))
+    first = list(islice(remaining, workers() if threads is None else threads))
     queue, lock = chain(first, remaining), threading.Lock()
     errors: list[BaseException] = []
     done = 0
