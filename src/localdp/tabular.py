@@ -15,7 +15,9 @@ import csv
 import gzip
 import os
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -42,6 +44,7 @@ UNKNOWN = -1
 _PLAN = b"localdp-plan"
 _PIECE_BYTES = 1 << 23
 _PIECE_ROWS = 1 << 19
+_GROUP_BYTES, _AHEAD = 1 << 26, 2
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -122,11 +125,17 @@ def read_reports(path: str | os.PathLike[str], plan: Plan, progress: Progress | 
             )
         if file.schema_arrow.field("report").type != _arrow().binary(length):
             raise WireError(WireCode.WRONG_LENGTH, f"the reports in {path} are not of {length} bytes each")
-        for piece in _parquet_pieces(file, "report", max(1, _PIECE_BYTES // length), progress):
+        groups = range(file.metadata.num_row_groups)
+        if all(file.metadata.row_group(group).num_rows * length <= _GROUP_BYTES for group in groups):
+            pieces = _read_ahead(path, file, "report", progress)
+        else:
+            pieces = _parquet_pieces(file, "report", max(1, _PIECE_BYTES // length), progress)
+        for piece in pieces:
             if piece.null_count:
                 raise WireError(WireCode.WRONG_LENGTH, f"{path} has a row without a report")
             start = piece.offset * length
             data = np.frombuffer(piece.buffers()[1], np.uint8)[start : start + len(piece) * length]
+            data.setflags(write=False)  # nobody else has it, so no copy is needed
             yield Reports(plan, data.reshape(-1, length))
 
 
@@ -215,7 +224,7 @@ def _header(line: bytes, path: str | os.PathLike[str]) -> list[str]:
 def _parquet(path: str | os.PathLike[str]) -> Iterator[Any]:
     arrow = _arrow()
     try:
-        with arrow.parquet.ParquetFile(path) as file:
+        with arrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
             yield file
     except arrow.ArrowException as error:
         raise DataFileError(f"{path} is not a Parquet file that can be read: {_first_line(error)}") from None
@@ -233,6 +242,26 @@ def _parquet_pieces(file: Any, column: str, rows: int, progress: Progress | None
             progress(done, file.metadata.num_rows)
         piece = batch.column(0)
         yield piece.dictionary_decode() if _arrow().types.is_dictionary(piece.type) else piece
+
+
+def _read_ahead(path: str | os.PathLike[str], file: Any, column: str, progress: Progress | None) -> Iterator[pa.Array]:
+    """A column, a row group at a time, while the next ones are read by other threads."""
+    arrow = _arrow()
+
+    def read(group: int) -> pa.Array:
+        with arrow.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False) as own:
+            return own.read_row_group(group, columns=[column], use_threads=False).column(0).combine_chunks()
+
+    groups = file.metadata.num_row_groups
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        waiting = deque(pool.submit(read, group) for group in range(min(_AHEAD, groups)))
+        for group in range(groups):
+            piece = waiting.popleft().result()
+            if group + _AHEAD < groups:
+                waiting.append(pool.submit(read, group + _AHEAD))
+            yield piece
+            if progress is not None:
+                progress(group + 1, groups)
 
 
 def _item_array(domain: Domain, given: pa.DataType, text: bool, path: str | os.PathLike[str]) -> pa.Array:
