@@ -28,7 +28,7 @@ TOP = 10
 NEXT = (
     "localdp reproduce --quick --dataset retail  # the paper on these data",
     "localdp reproduce --quick --data yours.dat  # the paper on yours",
-    "localdp --help                              # everything else",
+    "localdp advise --items 5000 --users 200000  # before you collect",
 )
 
 
