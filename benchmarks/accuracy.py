@@ -7,11 +7,10 @@ two cores; `--runs 2 --quick` tries it out.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from runs import means
+from runs import means, publish
 
 import localdp as ldp
 
@@ -174,18 +173,5 @@ def summary(results: Results, real: list, high: list) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Run everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--quick", action="store_true")
-    arguments = parser.parse_args()
-    text = page(Results(arguments.runs, arguments.quick), arguments.runs)
-    if arguments.quick:
-        print(text)
-    else:
-        PAGE.write_text(text)
-
-
 if __name__ == "__main__":
-    main()
+    publish(__doc__, PAGE, lambda runs, quick: page(Results(runs, quick), runs))

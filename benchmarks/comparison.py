@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from runs import Figures, means
+from runs import Figures, means, publish
 
 import localdp as ldp
 from localdp.consistency import PROJECTIONS
@@ -137,20 +136,11 @@ def _tops(results: dict[tuple[str, float], Figures]) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Run everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="fewer epsilons, printed instead of written")
-    arguments = parser.parse_args()
-    epsilons = EPSILONS[1::3] if arguments.quick else EPSILONS
-    results = means([(name, epsilon) for name in DATASETS for epsilon in epsilons], arguments.runs, run)
-    text = page(results, arguments.runs)
-    if arguments.quick:
-        print(text)
-    else:
-        PAGE.write_text(text)
+def write(runs: int, quick: bool) -> str:
+    """Run everything."""
+    epsilons = EPSILONS[1::3] if quick else EPSILONS
+    return page(means([(name, epsilon) for name in DATASETS for epsilon in epsilons], runs, run), runs)
 
 
 if __name__ == "__main__":
-    main()
+    publish(__doc__, PAGE, write)

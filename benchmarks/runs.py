@@ -1,9 +1,11 @@
-"""Many seeded runs on all cores, and the mean of what each found."""
+"""Many seeded runs on all cores, the mean of what each found, and the page that shows them."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +24,19 @@ def means(cells: list[Cell], runs: int, run: Callable[[Cell], Figures]) -> dict[
     print()
     several = {cell: found[place * runs : (place + 1) * runs] for place, cell in enumerate(cells)}
     return {cell: {key: _mean([one[key] for one in some]) for key in some[0]} for cell, some in several.items()}
+
+
+def publish(description: str | None, path: Path, write: Callable[[int, bool], str]) -> None:
+    """Read the options, and put the page `write(runs, quick)` in its place; a quick one is printed."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--quick", action="store_true", help="fewer epsilons, printed instead of written")
+    arguments = parser.parse_args()
+    text = write(arguments.runs, arguments.quick)
+    if arguments.quick:
+        print(text)
+    else:
+        path.write_text(text)
 
 
 def _mean(numbers: list[float]) -> float:

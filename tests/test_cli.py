@@ -338,7 +338,8 @@ def test_interrupting_is_one_line_code_130_and_leaves_nothing(collected, large, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipe_that_nobody_reads_ends_quietly(collected, tmp_path):
-    line = f"('{COMMAND}' estimate '{collected}/counts.agg' --json --top 200; echo code $? >&2) | true"
+@pytest.mark.parametrize("rows", [3, 200])
+def test_a_pipe_that_nobody_reads_ends_quietly(collected, tmp_path, rows):
+    line = f"('{COMMAND}' estimate '{collected}/counts.agg' --json --top {rows}; echo code $? >&2) | true"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603, S607
     assert re.fullmatch(r"code [01]\n", done.stderr)

@@ -29,14 +29,13 @@ from localdp.blocks import LONGEST_LINE, whole_lines
 from localdp.domain import Domain, Item
 from localdp.drafts import draft
 from localdp.errors import DataFileError, MissingPackageError, PlanMismatchError, WireCode, WireError
+from localdp.parallel import Progress
 from localdp.plan import Plan, Reports
 from localdp.table import Table
 from localdp.wire import decode
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Progress = Callable[[int, int], None]
 
 UNKNOWN = -1
 """The index of a value that is not an item."""

@@ -6,7 +6,6 @@ disk); 130 after Ctrl-C. Commands import what they need when they run, so that h
 
 from __future__ import annotations
 
-import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -47,7 +46,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # any item can be shown on any terminal
     try:
         code = app(standalone_mode=False)
-        sys.stdout.flush()
     except UsageError as error:
         if not error.format_message():  # the help was shown, since nothing was asked
             sys.exit(2)
@@ -57,9 +55,6 @@ def main() -> None:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: end quietly
-        sys.exit(0)
     except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         fail(f"{error.filename}: {error.strerror}")
     except MemoryError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,14 +18,13 @@ from localdp.experiments.claims import THRESHOLD_EPSILON
 from localdp.experiments.report import is_ours, write
 from localdp.experiments.results import Results, gather
 from localdp.experiments.trials import Figures, Task, run
+from localdp.parallel import Progress
 
 TRIALS, QUICK_TRIALS = 20, 3
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)
 MULTIPLES = (0.125, 0.177, 0.25, 0.354, 0.5, 0.707, 1.0, 1.414, 2.0, 2.828, 4.0)
 OTHERS = ("grr", "sue", "ss", "olh", "llh")
 SUBSET_ITEMS = 512
-
-Progress = Callable[[int, int], None]
 
 
 def reproduce(
