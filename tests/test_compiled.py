@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import localdp as ldp
-from localdp import acceleration, bitstrings, compiled, galois, hashing, interpolation, kernels
+from localdp import acceleration, bitstrings, compiled, galois, hashing, interpolation, jumps, kernels
 from localdp.checks.independence import check_value_independence
 from localdp.entropy import Keystream, seeded
 from localdp.errors import InvalidInputError
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 U = np.uint64
 ACCELERATED = {
     name: found
-    for module in (kernels, galois, hashing, interpolation)
+    for module in (kernels, galois, hashing, interpolation, jumps)
     for name, found in vars(module).items()
     if isinstance(found, acceleration.Accelerated)
 }

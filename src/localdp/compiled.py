@@ -18,6 +18,7 @@ from localdp.bitstrings import Rows, byte_length
 from localdp.entropy import Entropy, Keystream, Words
 from localdp.galois import inverses_of, irreducible
 from localdp.hashing import Hashes
+from localdp.jumps import REACH, UNSETTLED, Jumps
 from localdp.kernels import EAGER_PLANES, PAST_THE_LAST, digits_to_compare, long_rows, users_together
 
 Vector = NDArray[np.float64]
@@ -105,6 +106,45 @@ def _settle(words, digits, eager, columns, last_lanes, below):
         used += left
         left = still
     return used
+
+
+# Rare bits.
+
+
+def light_along(entropy: Keystream, law: Jumps, lit: Words, bits: int, at: int) -> int:
+    def use(words: Words) -> int:
+        nonlocal at
+        used, at = _light_along(words, law.table, law.leading, lit, bits, at)
+        return int(used)
+
+    entropy.consume(law.enough(lit.shape[0] * bits - at), use)
+    return at
+
+
+@_compiled
+def _light_along(words, table, leading, lit, bits, at):
+    """How many words are used, and where the next jump starts."""
+    user, place = at // bits, at % bits
+    for used in range(words.size):
+        found = np.int64(table[words[used] >> np.uint64(48)])
+        if found == UNSETTLED:
+            found = np.searchsorted(leading, words[used])
+            if found < REACH and leading[found] == words[used]:
+                return used, user * bits + place
+        place += found
+        if place >= bits:
+            user += place // bits
+            place %= bits
+        if user >= lit.shape[0]:
+            return used + 1, user * bits + place + (found < REACH)
+        if found < REACH:
+            lit[user, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+            place += 1
+            if place == bits:
+                user, place = user + 1, 0
+                if user == lit.shape[0]:
+                    return used + 1, user * bits
+    return words.size, user * bits + place
 
 
 def replace_bits(words: Words, positions: NDArray[np.int64], coins: Words, threshold: int) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from localdp import bitstrings, exact, kernels
+from localdp import bitstrings, exact, jumps, kernels
 from localdp.batches import Counts, Indices
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy
@@ -45,7 +45,8 @@ class UnaryEncoding(BitmapMechanism):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Noise for every bit, then the held item's own bit in its place."""
-        words = kernels.biased_bits(source, values.size, self.size, self.noise, self.width)
+        noise = jumps.rare_bits if jumps.pay(self.noise, self.width) else kernels.biased_bits
+        words = noise(source, values.size, self.size, self.noise, self.width)
         kernels.replace_bits(words, values, source.integers(values.size), self.keep)
         return bitstrings.from_words(words, self.size)
 
