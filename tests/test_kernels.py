@@ -67,4 +67,5 @@ def test_words_become_bytes_with_clean_padding():
     rows = bitstrings.from_words(np.full((2, 2), ~np.uint64(0)), 70)
     assert rows.shape == (2, 9)
     assert rows[0].tolist() == [255] * 8 + [63]
-    assert bitstrings.bit_of_each(rows, np.array([69, 0])).all()
+    assert bitstrings.bit(rows, 69).all()
+    assert not bitstrings.bit(rows, 70).any()

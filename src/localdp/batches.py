@@ -20,10 +20,9 @@ from localdp.parallel import Progress
 Counts = NDArray[np.int64]
 Indices = NDArray[np.int64]
 
-CHUNK_WORDS = 1 << 18  # enough to make up for what Python does once a chunk
-_CHUNKS, _LEAST_CHUNK_WORDS = 8, 1 << 14  # little work is shared out too, down to what is not worth it
+CHUNK_WORDS = 1 << 18  # enough to make up for what Python does once a chunk, and soon enough done
 _LONG_WORDS = 16
-_LEAST_WORDS, _MOST_WORDS = 1 << 17, 1 << 25  # of a part: worth a thread, and soon enough done
+_LEAST_WORDS, _MOST_WORDS = 1 << 19, 1 << 25  # of a part: worth a thread, and soon enough done
 
 
 def randomized(
@@ -48,8 +47,8 @@ def randomized(
 
 def chunk_users(users: int, words_each: int) -> int:
     """How many users make a chunk: whatever the threads, so that a seed gives the same reports on any machine."""
-    shared = max(_LEAST_CHUNK_WORDS, users * words_each // _CHUNKS)
-    return max(1, min(CHUNK_WORDS, shared) // words_each)
+    chunks = -(-users * words_each // CHUNK_WORDS)
+    return max(1, -(-users // max(1, chunks)))
 
 
 def _chunks(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Entropy]]:

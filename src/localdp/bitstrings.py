@@ -44,10 +44,9 @@ def from_words(words: NDArray[np.uint64], bits: int) -> Rows:
     return rows
 
 
-def bit_of_each(rows: Rows, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """In each row, the bit at that row's position."""
-    octets = rows[np.arange(rows.shape[0]), positions >> 3]
-    return np.asarray(octets >> (positions & 7).astype(np.uint8) & 1, np.bool_)
+def bit(rows: Rows, position: int) -> NDArray[np.bool_]:
+    """One bit of every row."""
+    return np.asarray(rows[:, position >> 3] >> (position & 7) & 1, np.bool_)
 
 
 def nonzero_padding(rows: Rows, bits: int) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from localdp.bitstrings import Rows
 from localdp.entropy import Entropy, Keystream
 
 EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
-_TOGETHER_WORDS = 1 << 15  # whose coins, eight words each, stay in the cache
+_TOGETHER_WORDS = 1 << 13  # whose coins, eight words each, stay in the cache
 _ROW_WORDS = 1 << 13  # long enough for NumPy to spend its time inside, short enough for the cache
 _HISTOGRAM_ROWS = 1 << 16
 PAST_THE_LAST = "a row is an integer past the last of {}"
@@ -104,21 +104,27 @@ def draw_subsets(entropy: Entropy, values: NDArray[np.int64], size: int, subset:
     the same rounds. Items are counted onward from the held one.
     """
     rows = np.zeros((values.size, bitstrings.byte_length(size)), np.uint8)
-    users = np.arange(values.size)
+    octets, starts = rows.reshape(-1), rows.shape[1] * np.arange(values.size)
     kept = entropy.integers(values.size) < keep
 
-    def item(onward: NDArray[np.int64]) -> NDArray[np.int64]:
+    def item(onward: NDArray[np.int64] | int) -> NDArray[np.int64]:
         shifted = values + onward
-        return shifted - size * (shifted >= size)
+        shifted -= size * (shifted >= size)
+        return shifted
+
+    def place(items: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        return starts + (items >> 3), (items & 7).astype(np.uint8)
 
     for last in range(size - subset, size):
-        drawn = entropy.below(last, values.size).astype(np.int64) + 1
+        drawn = entropy.below(last, values.size).view(np.int64) + 1
         if last == size - subset:
             chosen = item(np.where(kept, 0, drawn))
         else:
             candidate = item(drawn)
-            chosen = np.where(bitstrings.bit_of_each(rows, candidate), item(np.full_like(drawn, last)), candidate)
-        rows[users, chosen >> 3] |= np.uint8(1) << (chosen & 7).astype(np.uint8)
+            octet, bit = place(candidate)
+            chosen = np.where(octets[octet] >> bit & 1, item(last), candidate)
+        octet, bit = place(chosen)
+        octets[octet] |= np.uint8(1) << bit
     return rows
 
 

@@ -19,7 +19,7 @@ class BitmapMechanism(Mechanism):
         return self.size
 
     def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
-        return bitstrings.bit_of_each(rows, np.full(rows.shape[0], item))
+        return bitstrings.bit(rows, item)
 
     def count(self, rows: Rows) -> Counts:
         return kernels.count_bits(rows, self.size)
