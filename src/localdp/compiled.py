@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from localdp.bitstrings import Rows, byte_length
 from localdp.entropy import Entropy, Keystream, Words
-from localdp.galois import inverses_of, irreducible
+from localdp.galois import by_item, irreducible, items_by_symbol, logarithms
 from localdp.hashing import Hashes
 from localdp.jumps import REACH, UNSETTLED, Jumps
 from localdp.kernels import EAGER_PLANES, PAST_THE_LAST, digits_to_compare, long_rows, users_together
@@ -489,27 +489,19 @@ def _collect_reports(multipliers, symbols, degree, bits, polynomial, collected):
 
 
 def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> NDArray[np.int64]:
-    counts = np.zeros(1 << degree, np.int64)
-    inverse = inverses_of(multipliers, degree)
-    _list_support(inverse, symbols, degree, bits, irreducible(degree), counts)
-    return counts
+    of_elements, of_items = logarithms(degree)
+    sums = np.zeros(3 * of_items.size, np.int32)  # a report adds one to an item at most
+    _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), sums)
+    return by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
 
 
 @_compiled
-def _list_support(inverses, symbols, degree, bits, polynomial, counts):
-    basis = np.empty(degree, np.int64)
-    for report in range(inverses.size):
-        power, symbol, item = np.int64(inverses[report]), np.int64(symbols[report]), np.int64(0)
-        basis[:] = 0
-        for place in range(degree):
-            item |= _parity(power & symbol) << place
-            for free in range(bits, degree):
-                basis[free] |= (power >> free & 1) << place
-            power = _times_x(power, degree, polynomial)
-        counts[item] += 1
-        for number in range(1, 1 << degree - bits):
-            item ^= basis[bits + _lowest_set_bit(number)]
-            counts[item] += 1
+def _list_support(multipliers, symbols, of_elements, by_symbol, sums):
+    period = of_elements.size - 1
+    for report in range(multipliers.size):
+        shift = period - of_elements[multipliers[report]]
+        for logarithm in by_symbol[symbols[report]]:
+            sums[logarithm + shift] += 1
 
 
 # Local hashing.

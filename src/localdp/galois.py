@@ -22,13 +22,19 @@ never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exact
 where G[b] collects the transform over z of the histogram H[a, z] at b = u a for u = 1..g-1, and ^ is the
 Walsh-Hadamard transform of size N. Nothing is ever n times d.
 
-**The other way round.** <aX^i, x> = <X^i, A'x> where A' is the transpose of multiplication by a, so h_a(x) is the
-low m bits of A'x, and the items that support (a, z) are A'^-1 (z + 2^m w) for w < N/g: the hash of all r bits
-under a^-1. When there are few reports, or g is large, listing those items is cheaper than transforming.
+**The other way round.** Let phi(u) be the lowest bit of u. Every linear map of the field to GF(2) is u -> phi(u s) for
+one s, so the items are the elements s under another name: x = D(s), the integer with the bits phi(X^i s), has
+<u, x> = phi(u s) for all u, and h_a(x) is the low m bits of D(a s). The items that support (a, z) are therefore the
+D(w / a) for the w whose D(w) ends in z. In logarithms to a generator of the nonzero elements, log x being log s,
+
+    { x : h_a(x) = z } = { x : log x = log y - log a mod N - 1, for a y that ends in z },
+
+N/g sums for a report, and x = 0 if z = 0. When there are few reports, or g is large, that is cheaper than transforming.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -46,6 +52,7 @@ Counts = NDArray[np.int64]
 _ONE = np.uint64(1)
 _HISTOGRAM_BITS = 25  # int32, with as many int64 while counting: 384 MiB
 _BLOCK_REPORTS = 1 << 20
+_LOGARITHM_DEGREE = 18  # a tenth of a second, once
 
 
 @cache
@@ -62,7 +69,7 @@ def _is_irreducible(poly: int, degree: int) -> bool:
     """X^(2^r) = X modulo the polynomial, and X^(2^(r/p)) - X shares no factor with it for primes p dividing r."""
     if degree == 1:
         return True
-    maximal = {degree // p for p in range(2, degree + 1) if degree % p == 0 and all(p % f for f in range(2, p))}
+    maximal = {degree // prime for prime in _prime_factors(degree)}
     power = 2
     for step in range(1, degree + 1):
         power = _multiply_modulo(power, power, poly, degree)
@@ -112,37 +119,67 @@ def linear_hash(multipliers: Elements, items: Elements, degree: int, bits: int) 
     return hashed
 
 
-def inverses(elements: Elements, degree: int) -> Elements:
-    """The inverse of each nonzero element: its power 2^r - 2, by squaring."""
-    result = np.ones_like(elements)
-    power = elements
-    for _ in range(degree - 1):
-        power = multiply(power, power, degree)
-        result = multiply(result, power, degree)
+@cache
+def logarithms(degree: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Of the elements and of the items, to the smallest generator; in the place of 0, which has none, 2 (N - 1)."""
+    period = (1 << degree) - 1
+    powers, factor = np.ones(1, np.uint64), _generator(degree)
+    while powers.size < period:
+        powers = np.concatenate([powers, _times(powers, factor, degree)])
+        factor = _multiply_modulo(factor, factor, irreducible(degree), degree)
+    powers = powers[:period]
+    logarithms = np.full((2, period + 1), 2 * period, np.int32)
+    logarithms[0, powers] = np.arange(period)
+    logarithms[1, linear_hash(powers, np.ones_like(powers), degree, degree)] = np.arange(period)
+    logarithms.setflags(write=False)
+    return logarithms[0], logarithms[1]
+
+
+def _generator(degree: int) -> int:
+    """The smallest element whose powers are all the nonzero ones."""
+    period = (1 << degree) - 1
+    steps = [period // prime for prime in _prime_factors(period)]
+    candidates = range(1, period + 1)
+    return next(element for element in candidates if all(_power(element, step, degree) != 1 for step in steps))
+
+
+def _prime_factors(number: int) -> Iterator[int]:
+    factor = 2
+    while number > 1:
+        if factor * factor > number:
+            factor = number
+        if number % factor == 0:
+            yield factor
+        while number % factor == 0:
+            number //= factor
+        factor += 1
+
+
+def _power(element: int, exponent: int, degree: int) -> int:
+    result = 1
+    for digit in f"{exponent:b}":
+        result = _multiply_modulo(result, result, irreducible(degree), degree)
+        if digit == "1":
+            result = _multiply_modulo(result, element, irreducible(degree), degree)
     return result
 
 
-def multiply(left: Elements, right: Elements, degree: int) -> Elements:
-    """The product of each pair in the field."""
-    product = np.zeros_like(left)
-    for place in range(degree):
-        product ^= left * (right >> np.uint64(place) & _ONE)
-        left = times_x(left, degree)
+def _times(elements: Elements, factor: int, degree: int) -> Elements:
+    """Each element times the same one."""
+    product = np.zeros_like(elements)
+    while factor:
+        if factor & 1:
+            product ^= elements
+        elements = times_x(elements, degree)
+        factor >>= 1
     return product
-
-
-def inverses_of(multipliers: Elements, degree: int) -> Elements:
-    """The inverse of each, by way of a table of them all where that is less work."""
-    if multipliers.size <= 1 << degree:
-        return inverses(multipliers, degree)
-    return inverses(np.arange(1 << degree, dtype=np.uint64), degree)[multipliers]
 
 
 def count_support(rows: Rows, size: int, degree: int, bits: int) -> Counts:
     """How many reports (a row is a multiplier of `degree` bits, then a symbol) support each item, the cheapest way."""
     # About how many nanoseconds each way takes; only their order matters.
     reports, field, alphabet = rows.shape[0], 1 << degree, 1 << bits
-    listing = 8 * reports * (field >> bits) + 8 * reports * degree * (degree - bits + 1)
+    listing = 2 * reports * (field >> bits) + 4 * field if degree <= _LOGARITHM_DEGREE else math.inf
     collecting = min(8 * reports * alphabet, 3 * field * alphabet * (bits + 2) + 6 * reports)
     count = count_listed if listing < collecting + 3 * field * degree else count_transformed
     return count(rows, size, degree, bits)
@@ -176,14 +213,26 @@ def _sum_over_blocks(
 
 @accelerated
 def list_support(multipliers: Elements, symbols: Elements, degree: int, bits: int) -> Counts:
-    """For every item of the field, how many reports support it, by listing the items of each."""
-    counts = np.zeros(1 << degree, np.int64)
-    inverse = inverses_of(multipliers, degree)
-    units = _ONE << np.arange(bits, degree, dtype=np.uint64)
-    for block in _blocks(multipliers.size, counts.size >> bits):
-        free = linear_hash(inverse[block], units[:, None], degree, degree)
-        items = _span(linear_hash(inverse[block], symbols[block], degree, degree), free)
-        counts += np.bincount(items.view(np.int64), minlength=counts.size)
+    """For every item of the field, how many reports support it, by listing the items of each in logarithms."""
+    of_elements, of_items = logarithms(degree)
+    period, by_symbol = of_items.size - 1, items_by_symbol(of_items, bits)
+    sums = np.zeros(3 * of_items.size, np.int64)
+    for block in _blocks(multipliers.size, by_symbol.shape[1]):
+        shifts = period - of_elements[multipliers[block]]
+        sums += np.bincount((by_symbol[symbols[block]] + shifts[:, None]).reshape(-1), minlength=sums.size)
+    return by_item(sums, of_items, int(np.count_nonzero(symbols == 0)))
+
+
+def items_by_symbol(of_items: NDArray[np.int32], bits: int) -> NDArray[np.int32]:
+    """A row of logarithms for each symbol: of the items that end in it."""
+    return np.ascontiguousarray(of_items.reshape(-1, 1 << bits).T)
+
+
+def by_item(sums: Counts, of_items: NDArray[np.int32], zeros: int) -> Counts:
+    """The counts of the items from those of the sums of logarithms, where past 2 (N - 1) are those without one."""
+    period = of_items.size - 1
+    counts = (sums[:period] + sums[period : 2 * period]).take(of_items, mode="clip")
+    counts[0] = zeros
     return counts
 
 
