@@ -58,27 +58,26 @@ def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width:
 
     def settle(
         result: NDArray[np.uint64], open_lanes: NDArray[np.uint64], coins: NDArray[np.uint64], digit: int
-    ) -> None:
-        if digit:
-            coins &= open_lanes
-            open_lanes ^= coins
-            result |= open_lanes
-            open_lanes[...] = coins
-        else:
-            np.invert(coins, out=coins)
-            open_lanes &= coins
+    ) -> NDArray[np.uint64]:
+        """The lanes still open; the other two arrays are used up."""
+        coins &= open_lanes
+        open_lanes ^= coins
+        if not digit:
+            return open_lanes
+        result |= open_lanes
+        return coins
 
     used = min(bits, 64)
     for digit in digits[:eager]:
         coins = entropy.bits(users * columns, used).reshape(users, columns)
-        settle(below, undecided, coins, digit)
+        undecided = settle(below, undecided, coins, digit)
     flat, open_words = below.ravel(), undecided.ravel()
     where = np.flatnonzero(open_words)
     for digit in digits[eager:]:
         if not where.size:
             break
-        result, open_lanes = flat[where], open_words[where]
-        settle(result, open_lanes, entropy.bits(where // columns, used), digit)
+        result = flat[where]
+        open_lanes = settle(result, open_words[where], entropy.bits(where // columns, used), digit)
         flat[where], open_words[where] = result, open_lanes
         where = where[open_lanes != 0]
     return below
