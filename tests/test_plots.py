@@ -51,7 +51,7 @@ def test_hitters_show_the_threshold(calibrated):
 
 @pytest.mark.parametrize("spread", [12, 40, 400, 4_000])
 def test_the_figures_on_a_logarithmic_axis_do_not_overlap(spread):
-    wide = ldp.Estimate(np.geomspace(1_000 * spread, 1_000, 20), n=10_000_000, variance=1_000.0)
+    wide = ldp.Estimate(np.geomspace(1_500 * spread, 1_500, 20), n=10_000_000, variance=1_000.0)
     axes = plots.plot_estimates(wide)
     plots.figure_of(axes).draw_without_rendering()
     assert axes.get_xscale() == "log"
