@@ -126,6 +126,7 @@ def test_a_bad_file_is_one_line_and_code_2(tmp_path, content, sentence):
         ("reproduce", "--dataset", "retial"),
         ("reproduce", "--dataset", "retail", "--data", "x.dat"),
         ("reproduce", "--dataset", "retail", "--out", "."),
+        ("demo", "--out", "precious.txt"),
     ],
 )
 def test_bad_arguments_are_one_line_and_code_2(tmp_path, arguments):
