@@ -85,6 +85,7 @@ def test_demo_shows_what_was_learnt_and_writes_the_report(tmp_path):
     assert (tmp_path / "localdp-demo" / "estimates.png").stat().st_size > 10_000
     page = (tmp_path / "localdp-demo" / "report.html").read_text("utf-8")
     assert page.count("data:image/png") == 4
+    assert "<th></th>" not in page
     assert "http" not in page.replace("http-equiv", "")
 
 
@@ -94,6 +95,7 @@ def test_reproduce_runs_on_a_file(tmp_path):
     done = localdp("reproduce", "--data", "own.dat", "--trials", "1", "--quick", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "own.dat" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 80
     assert (tmp_path / "run" / "index.html").is_file()
     assert "localdp reproduce --data own.dat --trials 1 --quick" in (tmp_path / "run" / "report.md").read_text()
 
