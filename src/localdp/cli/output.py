@@ -22,7 +22,8 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
     """One line on standard error, and the end."""
     from localdp.table import printable
 
-    print(f"localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
+    start = "\r" if sys.stderr.isatty() else ""  # over the ^C that a terminal shows
+    print(f"{start}localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
     sys.exit(code)
 
 
