@@ -12,6 +12,7 @@ help:  ## Show what there is to make
 
 demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	$(BIN)/localdp demo
+	@echo "  . $(BIN)/activate                        # puts localdp on your path"
 
 test: lint  ## Run the linters, the type checker and every test
 	$(BIN)/python -m pytest -q --durations=5

@@ -33,7 +33,7 @@ def main() -> None:
         ("the same reports, calibrated", calibrated.frequencies),
     ):
         print(f"{name:<42} mean squared error {np.mean((found - truth) ** 2):>8,.0f}, top item {found[0]:>7,.0f}")
-    print(f"{'truth':<42} {'':>27} top item {truth[0]:>7,}")
+    print(f"{'truth':<42} {'':>29}top item {truth[0]:>7,}")
 
 
 if __name__ == "__main__":

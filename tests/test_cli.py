@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 import localdp as ldp
 
 COMMAND = Path(sys.executable).parent / "localdp"
+COMMANDS = ("demo", "advise", "plan", "privatize", "aggregate", "estimate", "hitters", "reproduce", "bench")
 
 
 def localdp(*arguments, cwd, environment=None):
@@ -34,9 +36,20 @@ def localdp(*arguments, cwd, environment=None):
 def test_help_lists_the_commands_and_the_version_is_told(tmp_path):
     helped = localdp("--help", cwd=tmp_path)
     assert helped.returncode == 0
-    for command in ("demo", "advise", "plan", "privatize", "aggregate", "estimate", "hitters", "reproduce", "bench"):
+    for command in COMMANDS:
         assert command in helped.stdout
     assert localdp("--version", cwd=tmp_path).stdout.strip() == ldp.__version__
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
+def test_help_fits_80_columns_and_shows_flags_without_a_value(tmp_path, command):
+    shown = localdp(*command, "--help", cwd=tmp_path, environment={"COLUMNS": "80"}).stdout
+    assert not re.search(r"…|<bool>", shown)
+    for paragraph in re.split(r"\n\s*\n", shown.partition("╭")[0].strip()):
+        lines = [line.strip() for line in paragraph.splitlines()]
+        for line, after in itertools.pairwise(lines):
+            assert len(line) + 1 + len(after.split()[0]) > 70, f"broken early: {line}"
+    assert not command or re.search(rf"^ Example: localdp {command[0]}.*\n *\n", shown, re.MULTILINE)
 
 
 def test_help_loads_nothing_heavy(tmp_path):
@@ -72,6 +85,7 @@ def test_demo_shows_what_was_learnt_and_writes_the_report(tmp_path):
     assert (tmp_path / "localdp-demo" / "estimates.png").stat().st_size > 10_000
     page = (tmp_path / "localdp-demo" / "report.html").read_text("utf-8")
     assert page.count("data:image/png") == 4
+    assert "<th></th>" not in page
     assert "http" not in page.replace("http-equiv", "")
 
 
@@ -81,6 +95,7 @@ def test_reproduce_runs_on_a_file(tmp_path):
     done = localdp("reproduce", "--data", "own.dat", "--trials", "1", "--quick", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "own.dat" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 80
     assert (tmp_path / "run" / "index.html").is_file()
     assert "localdp reproduce --data own.dat --trials 1 --quick" in (tmp_path / "run" / "report.md").read_text()
 
@@ -113,6 +128,7 @@ def test_a_bad_file_is_one_line_and_code_2(tmp_path, content, sentence):
         ("reproduce", "--dataset", "retial"),
         ("reproduce", "--dataset", "retail", "--data", "x.dat"),
         ("reproduce", "--dataset", "retail", "--out", "."),
+        ("demo", "--out", "precious.txt"),
     ],
 )
 def test_bad_arguments_are_one_line_and_code_2(tmp_path, arguments):
@@ -167,6 +183,9 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
     shown = localdp("estimate", collected / "counts.agg", "--top", "30", "--prior", "power-law", cwd=tmp_path).stdout
     assert len(shown.splitlines()) == 32
     assert "calibrated by power-law" in shown
+    noted = localdp("estimate", collected / "counts.agg", cwd=tmp_path).stderr
+    assert noted.startswith("auto chose")
+    assert max(map(len, noted.splitlines())) < 80
 
 
 def test_files_of_reports_and_aggregates_add_up(collected, tmp_path):
@@ -197,10 +216,18 @@ def test_hitters_by_rule_and_top(collected, tmp_path):
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "day"), "row 1 of"),
         (("privatize", "{}/values.csv", "-p", "{}/other.json", "-o", "r.parquet", "-c", "name"), "row 1 of"),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.xlsx", "-c", "name"), "neither a .csv"),
-        (("privatize", "{}/values.csv", "-p", "{}/values.csv", "-o", "r.csv", "-c", "name"), "not a plan"),
+        (("privatize", "{}/values.csv", "-p", "{}/values.csv", "-o", "r.csv", "-c", "name"), "values.csv: this is not"),
         (("privatize", "{}/none.csv", "-p", "{}/plan.json", "-o", "r.csv"), "No such file"),
+        (("privatize", "{}/none.parquet", "-p", "{}/plan.json", "-o", "r.csv"), "none.parquet: No such"),
         (("aggregate", "{}/reports.parquet", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
-        (("aggregate", "{}/counts.agg", "-p", "{}/other.json", "-o", "x.agg"), "cannot be added"),
+        (("aggregate", "{}/counts.agg", "-p", "{}/other.json", "-o", "x.agg"), "counts.agg holds reports made under"),
+        (
+            ("aggregate", "{}/reports.csv", "{}/none.parquet", "-p", "{}/plan.json", "-o", "x.agg"),
+            "none.parquet: No such",
+        ),
+        (("aggregate", "{}/counts.txt", "-p", "{}/plan.json", "-o", "x.agg"), "counts.txt: No such"),
+        (("aggregate", "{}/plan.json", "-p", "{}/plan.json", "-o", "x.agg"), "a .parquet nor a .agg file"),
+        (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "x.txt"), "an aggregate is a .agg file"),
         (("aggregate", "{}/values.csv", "-p", "{}/plan.json", "-o", "x.agg"), "no column 'plan'"),
         (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "nowhere/x.agg"), "no folder"),
         (("estimate", "{}/values.csv"), "not a saved aggregate"),
@@ -219,7 +246,11 @@ def test_hitters_by_rule_and_top(collected, tmp_path):
             ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "{}/values.csv", "-c", "name", "--force"),
             "replace",
         ),
+        (("estimate", "{}/counts.agg", "-o", "x.txt"), "a .parquet nor a .json file"),
         (("plan",), "needs a file with the items or --size"),
+        (("plan", "{}/none.parquet"), "none.parquet: No such"),
+        (("plan", "{}/counts.agg"), "a .parquet nor a .txt file"),
+        (("plan", "--size", "9", "-c", "name"), "--size goes without"),
         (("plan", "{}/items.csv", "-e", "17"), "epsilon"),
         (("plan", "{}/items.csv", "-m", "rappor"), "RAPPOR"),
         (("plan", "{}/values.csv", "-c", "day"), "at least two items"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -46,6 +47,31 @@ def test_hitters_show_the_threshold(calibrated):
     assert axes.lines[0].get_xdata()[0] == hits.threshold
     plots.figure_of(plots.plot_hitters(calibrated.top(3))).draw_without_rendering()
     plots.figure_of(plots.plot_hitters(calibrated.heavy_hitters(10**9))).draw_without_rendering()
+
+
+@pytest.mark.parametrize("spread", [12, 40, 400, 4_000])
+def test_the_figures_on_a_logarithmic_axis_do_not_overlap(spread):
+    wide = ldp.Estimate(np.geomspace(1_500 * spread, 1_500, 20), n=10_000_000, variance=1_000.0)
+    axes = plots.plot_estimates(wide)
+    plots.figure_of(axes).draw_without_rendering()
+    assert axes.get_xscale() == "log"
+    low, high = axes.get_xlim()
+    shown = [
+        text for place, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True) if low <= place <= high
+    ]
+    boxes = [text.get_window_extent() for text in shown]
+    assert len(boxes) >= 2
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+    assert not any(text.get_text() for text in axes.get_xticklabels(minor=True))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_stands_beside_a_small_picture_is_inside_it(calibrated, count):
+    figure = plots.figure_of(plots.plot_hitters(calibrated.top(count)))
+    figure.draw_without_rendering()
+    beside = figure.axes[1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= beside.y0
+    assert beside.y1 <= figure.bbox.y1
 
 
 @pytest.mark.parametrize("prior", ["smooth", "npmle", "power-law", "gaussian", "monotone"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from localdp import datasets, metrics, plots, webpage
 from localdp.datasets import Dataset
+from localdp.drafts import draft
 from localdp.estimate import Estimate
 from localdp.frequencies import Frequencies
 from localdp.plan import Plan
@@ -43,7 +45,8 @@ class Block:
 
 def run(out: Path) -> None:
     """Run the pipeline on the Retail data, show what the collector learns, and write the picture and the report."""
-    out.mkdir(parents=True, exist_ok=True)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is not a folder", str(out))
     console = Console(highlight=False)
     data = datasets.load("retail")
     plan = Plan(data.d, "auto", EPSILON)
@@ -57,8 +60,12 @@ def run(out: Path) -> None:
         console.print()
     axes = plots.plot_estimates(calibrated, data.frequencies)
     axes.set_title(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the twenty heaviest")
-    plots.figure_of(axes).savefig(out / "estimates.png")
-    (out / "report.html").write_text(_report(data, blocks, calibrated), "utf-8")
+    report = _report(data, blocks, calibrated)
+    out.mkdir(parents=True, exist_ok=True)
+    with draft(out / "estimates.png") as unfinished:
+        plots.figure_of(axes).savefig(unfinished, format="png")
+    with draft(out / "report.html") as unfinished:
+        unfinished.write_text(report, "utf-8")
     console.print(f"The picture is {out / 'estimates.png'}, the whole report {out / 'report.html'}. Try next:\n")
     for command in NEXT:
         console.print(f"  {command}", soft_wrap=True)

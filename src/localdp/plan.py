@@ -47,8 +47,9 @@ _FORMAT = "localdp-plan/1"
 class Plan:
     """What is asked of whom, and how it is protected: the domain, the mechanism and the privacy budget.
 
-    A plan is immutable and known by its fingerprint; other parameters are another plan. `mechanism` is a name
-    (`grr`, `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr` or `auto`); `why` says why it is this one.
+    A plan is immutable and known by its fingerprint; other parameters are another plan. `domain` is given as a list of
+    items, or as how many there are (then they are 0, 1, 2 and so on), `mechanism` by its name (`grr`, `sue`, `oue`,
+    `ss`, `olh`, `blh`, `llh`, `hr` or `auto`); `why` says why it is this one.
 
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])

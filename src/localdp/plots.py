@@ -94,8 +94,7 @@ def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None)
         linewidths=0.5,
         zorder=3,
     )
-    meaning = "belonging to the top" if hitters.threshold is None else "being a heavy hitter"
-    axes.figure.colorbar(points, ax=axes, label=f"probability of {meaning}")
+    axes.figure.colorbar(points, ax=axes, label="probability")
     if hitters.threshold is not None:
         axes.axvline(hitters.threshold, color=VERMILLION, linestyle="--", label="threshold")
     _name_items(axes, hitters.items[:shown])
@@ -103,7 +102,7 @@ def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None)
     if shown:
         axes.legend(loc="lower right")
     more = f", the first {shown}" if shown < len(hitters) else ""
-    axes.set_title(f"{len(hitters):,} items by rule {hitters.rule}{more}")
+    axes.set_title(f"{hitters.table().title}{more}", fontsize="medium")
     return axes
 
 
@@ -235,12 +234,20 @@ def _name_items(axes: Axes, items: Sequence[Any]) -> None:
 
 def _scale_users(axes: Axes, low: Vector, high: Vector) -> None:
     """Logarithmic where frequencies range so far that their intervals would be dots."""
+    axes.set_xlabel("frequency (users)")
     if low.size and low.min() > 0 and high.max() > 10 * low.min():
         axes.set_xscale("log")
         axes.set_xlabel("frequency (users, logarithmic)")
-    else:
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set_xlabel("frequency (users)")
+        steps = (1, 2, 5) if high.max() < 500 * low.min() else (1,)  # as many figures as have room side by side
+        axes.xaxis.set_major_locator(_log_steps(steps))
+        axes.xaxis.set_minor_formatter("")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _log_steps(steps: tuple[int, ...]) -> Any:
+    from matplotlib.ticker import LogLocator
+
+    return LogLocator(subs=steps, numticks=12)
 
 
 def _matching(truth: ArrayLike, frequencies: Frequencies) -> Vector:

@@ -21,6 +21,7 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 th, td { border-bottom: 1px solid #ccc; padding: .3rem .7rem; text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; } figcaption { color: #444; }
+@media (max-width: 40rem) { table { font-size: .75rem; } th, td { padding: .25rem .3rem; } }
 """
 
 
@@ -46,7 +47,7 @@ def paragraph(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
-    """A table; the last `numbers` columns hold numbers and are aligned to the right."""
+    """A table; the last `numbers` columns hold numbers and are aligned to the right; an empty head is left out."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         first = len(cells) - numbers
@@ -54,7 +55,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) 
         return "".join(f"<{tag}{kind}>{_inline(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
 
     body = "\n".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    top = f"<thead><tr>{line(head, 'th')}</tr></thead>"
+    top = f"<thead><tr>{line(head, 'th')}</tr></thead>" if any(head) else ""
     return f'<div class="wide"><table>\n{top}\n<tbody>\n{body}\n</tbody></table></div>'
 
 

@@ -77,7 +77,7 @@ def checked_target(error: Any, share: Any) -> Target | None:
     """The target, or None if there is none."""
     if error is None and share is None:
         return None
-    return Target(_checked_share("target_error", error), _checked_share("smallest_share", share))
+    return Target(_checked_share("target error", error), _checked_share("smallest share", share))
 
 
 def percent(share: float) -> str:
@@ -88,7 +88,7 @@ def percent(share: float) -> str:
 def _checked_share(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    sentence = f"{name} is a share of the users, such as 0.001 or '0.1%', not {value!r:.40}"
+    sentence = f"a {name} is a share of the users, such as 0.001 or '0.1%', not {value!r:.40}"
     text = value.strip() if isinstance(value, str) else value
     try:
         share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)

@@ -20,14 +20,20 @@ def command(
     users: Annotated[int | None, typer.Option(help="How many users there are, each with one item.")] = None,
     epsilon: Epsilon = None,
     target_error: Annotated[
-        str | None, typer.Option(help="The standard error to reach, as a share of the users such as 0.1%.")
+        str | None,
+        typer.Option(help="A target: the standard error of a raw frequency, as a share of the users such as 0.1%."),
     ] = None,
     smallest_share: Annotated[
-        str | None, typer.Option(help="The share of the users, such as 1%, that an item has which is to be seen.")
+        str | None,
+        typer.Option(
+            help="A target: items that this share of the users hold, such as 1%, are to stand out of the noise."
+        ),
     ] = None,
     like: Annotated[
         str,
-        typer.Option(help="How unequal the items are: zipf, power-law, retail, kosarak-100k, kosarak, or a file."),
+        typer.Option(
+            help="How unequal the items are: zipf, power-law, retail, kosarak-100k, kosarak, or a file (FIMI)."
+        ),
     ] = "zipf",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the table to a .csv or .parquet file, or all to a .json.")
@@ -38,8 +44,9 @@ def command(
 ) -> None:
     """Compare the mechanisms before anything is collected, and say which to take and why.
 
-    With --epsilon, all of them at that budget; without, the best at 0.5, 1, 2 and 4. With a target, the least epsilon
-    that reaches it; with a target and --epsilon, the number of users it takes.
+    With --epsilon, all of them at that budget; without, the best at 0.5, 1, 2
+    and 4. With a target (an error or a share), the least epsilon that reaches it;
+    with a target and --epsilon, the number of users it takes.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """

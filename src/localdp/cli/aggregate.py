@@ -20,22 +20,31 @@ def command(
 ) -> None:
     """Add up reports, and merge aggregates, of one plan.
 
-    Example: localdp aggregate monday.parquet tuesday.parquet --plan plan.json -o week.agg
+    Example: localdp aggregate mon.parquet tue.parquet -p plan.json -o week.agg
     """
     from localdp import tabular
-    from localdp.cli.output import progress, read_plan
+    from localdp.cli.output import check_inputs, check_kind, progress, read_plan
     from localdp.drafts import check_place
-    from localdp.errors import EmptyError, InvalidInputError
+    from localdp.errors import EmptyError, InvalidInputError, PlanMismatchError
     from localdp.plan import Aggregate
 
+    check_inputs(*reports)
+    for path in reports:
+        check_kind(path, ".agg")
     shared = read_plan(plan)
+    if out.suffix.lower() != ".agg":
+        raise InvalidInputError(f"an aggregate is a .agg file, not {out}")
     check_place(out, replace=force)
     if len({path.resolve() for path in reports}) < len(reports):
         raise InvalidInputError("a file was given twice: its reports would count twice")
     total = Aggregate(shared)
     for path in reports:
-        if path.suffix == ".agg":
-            total.merge(Aggregate.load(path))
+        if path.suffix.lower() == ".agg":
+            saved = Aggregate.load(path)
+            if saved.plan != shared:
+                made, asked = (each.fingerprint[:12] for each in (saved.plan, shared))
+                raise PlanMismatchError(f"{path} holds reports made under plan {made}..., not {asked}...")
+            total.merge(saved)
             continue
         with progress(path.name) as update:
             for piece in tabular.read_reports(path, shared, update):

@@ -13,7 +13,7 @@ def command(
     aggregate: AggregateFile,
     prior: PriorName = "auto",
     method: Annotated[
-        str | None, typer.Option(help="How to fit it: mean-variance or mle, for the paper's priors.")
+        str | None, typer.Option(help="How to fit a prior of the paper (such as power-law): mean-variance or mle.")
     ] = None,
     top: Annotated[int, typer.Option(help="How many items to show.", min=1)] = 20,
     out: TableFile = None,

@@ -23,13 +23,24 @@ def command(
     aggregate: AggregateFile,
     threshold: Annotated[
         str | None,
-        typer.Option("--threshold", "-t", help="Users, a share such as 0.5%, or significance (the default)."),
+        typer.Option(
+            "--threshold",
+            "-t",
+            help="More than so many users, a share such as 0.5%, or beyond noise: significance, the default.",
+        ),
     ] = None,
     rule: Annotated[
-        Rule | None, typer.Option(help="mean (the paper), f1 (most right, the default) or fdr (few wrong).")
+        Rule | None,
+        typer.Option(
+            help="mean: above the threshold (the paper); f1: the best expected F-score (the default); fdr: few wrong."
+        ),
     ] = None,
-    fdr: Annotated[float | None, typer.Option(help="The share that may be wrong under rule fdr (0.1).")] = None,
-    top: Annotated[int | None, typer.Option(help="Instead: so many of the most frequent items.", min=1)] = None,
+    fdr: Annotated[
+        float | None, typer.Option(help="The share of wrong items to allow, 0.1 unless given; chooses rule fdr.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Instead of a threshold: so many of the most frequent items.", min=1)
+    ] = None,
     prior: PriorName = "auto",
     out: TableFile = None,
     json: Json = False,

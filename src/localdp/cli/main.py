@@ -11,6 +11,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from localdp.cli import advise, aggregate, bench, demo, estimate, hitters, plan, privatize, reproduce
 from localdp.cli.output import fail
@@ -19,15 +20,39 @@ from localdp.errors import LocalDPError
 INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
 
+
+class _PlainFlags:
+    """Help that shows no type beside a flag: it takes no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class _Group(_PlainFlags, TyperGroup):
+    pass
+
+
 app = typer.Typer(
     name="localdp",
-    help="Learn how many people have each item without anyone handing over their item.",
+    cls=_Group,
+    help="""Learn how many people have each item without anyone handing over their item.
+
+    Begin with demo; for your own data: plan, privatize, aggregate, estimate.
+    """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (demo, advise, plan, privatize, aggregate, estimate, hitters, reproduce, bench):
-    app.command(module.__name__.rpartition(".")[2])(module.command)
+    app.command(module.__name__.rpartition(".")[2], cls=_Command)(module.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -56,11 +81,15 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        fail(f"{error.filename}: {error.strerror}")
+        fail(_sentence(error))
     except MemoryError:
         fail("there is not enough memory for this", code=1)
     except OSError as error:
-        fail(f"{error.filename or 'the system'}: {error.strerror or error}", code=1)
+        fail(_sentence(error), code=1)
     if code == INTERRUPTED:
         fail("interrupted", INTERRUPTED)
     sys.exit(code)
+
+
+def _sentence(error: OSError) -> str:
+    return f"{error.filename or 'the system'}: {error.strerror or error}"

@@ -16,4 +16,10 @@ TableFile = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write all rows to a file: .csv, .parquet or .json.")
 ]
 AggregateFile = Annotated[Path, typer.Argument(help="The aggregate, as `localdp aggregate` writes it.")]
-PriorName = Annotated[str, typer.Option("--prior", help="The prior of Calibrate, such as auto, smooth or power-law.")]
+PriorName = Annotated[
+    str,
+    typer.Option(
+        "--prior",
+        help="The prior: auto, smooth, monotone, npmle, power-law, gaussian, laplace or poisson.",
+    ),
+]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
     from localdp.table import Table
 
 PICTURES = (".png", ".svg", ".pdf")
+WIDTH = 79  # of the narrowest terminal that is common
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """One line on standard error, and the end."""
     from localdp.table import printable
 
-    print(f"localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
+    start = "\r" if sys.stderr.isatty() else ""  # over the ^C that a terminal shows
+    print(f"{start}localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -43,21 +46,42 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file."""
+    from localdp.errors import PlanError
     from localdp.plan import Plan
 
-    return Plan.from_json(path.read_bytes())
+    try:
+        return Plan.from_json(path.read_bytes())
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}; `localdp plan` writes one") from error
+
+
+def check_inputs(*paths: Path) -> None:
+    """Refuse files that are not there, by their names, before any work is done."""
+    for path in paths:
+        path.stat()
+
+
+def check_kind(path: Path, other: str) -> None:
+    """Refuse a file whose name says that it is neither a table nor of the other kind."""
+    from localdp.errors import DataFileError
+    from localdp.tabular import kind_of
+
+    if path.suffix.lower() != other:
+        try:
+            kind_of(path)
+        except DataFileError:
+            raise DataFileError(f"{path} is neither a .csv, a .parquet nor a {other} file") from None
 
 
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
     """Refuse outputs that could not be written, before any work is done."""
     from localdp.drafts import check_place
     from localdp.errors import InvalidInputError
-    from localdp.tabular import kind_of
 
-    if table is not None and table.suffix.lower() != ".json":
-        kind_of(table)
+    if table is not None:
+        check_kind(table, ".json")
     if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InvalidInputError(f"a picture is a {', '.join(PICTURES)} file, not {picture}")
+        raise InvalidInputError(f"a picture is a .png, .svg or .pdf file, not {picture}")
     for path in (table, picture):
         if path is not None:
             check_place(path, replace=force)
@@ -91,7 +115,7 @@ def show(table: Table, as_machine: bool, notes: Sequence[str] = ()) -> None:
         return
     print(table.text(len(table)))
     for note in notes:
-        print(note, file=sys.stderr)
+        print(fill(note, WIDTH), file=sys.stderr)
 
 
 def as_json(table: Table) -> str:

@@ -28,29 +28,36 @@ def command(
 ) -> None:
     """Write a plan: the items that may be held, the mechanism and the privacy budget.
 
-    The plan is public, and so are its items: take them from a catalogue, not from people's data.
+    The plan is public, and so are its items: take them from a catalogue, not from
+    people's data.
 
     Example: localdp plan items.csv --epsilon 2 -o plan.json
     """
+    from localdp.cli.output import WIDTH
     from localdp.drafts import draft
     from localdp.errors import InvalidInputError
     from localdp.plan import Plan
 
     if (items is None) == (size is None):
         raise InvalidInputError("a plan needs a file with the items or --size, and not both")
+    if size is not None and column is not None:
+        raise InvalidInputError("--column names a column of the file with the items: --size goes without")
     plan = Plan(size if size is not None else _items(items, column), mechanism, epsilon)  # type: ignore[arg-type]
     with draft(out, replace=force) as unfinished:
         unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")
-    typer.echo(fill(f"{plan.why}.", 79))
+    typer.echo(fill(f"{plan.why}.", WIDTH))
     typer.echo(f"fingerprint {plan.fingerprint}")
 
 
 def _items(path: Path, column: str | None) -> list[str]:
     from localdp import tabular
+    from localdp.cli.output import check_inputs, check_kind
     from localdp.errors import DataFileError
 
+    check_inputs(path)
+    check_kind(path, ".txt")
     if path.suffix.lower() != ".txt":
         return tabular.distinct(path, column)  # type: ignore[return-value]
     try:

@@ -33,9 +33,10 @@ def command(
     Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
     """
     from localdp import tabular
-    from localdp.cli.output import progress, read_plan
+    from localdp.cli.output import check_inputs, progress, read_plan
     from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
 
+    check_inputs(values)
     shared = read_plan(plan)
     if out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the values they are made of: choose another output")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -48,6 +49,12 @@ def command(
         typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
         for claim in claims(results, source):
             if claim.holds:
-                typer.echo(f"  {claim.holds + ':':<15} {claim.paper}")
-                typer.echo(f"  {'':<15} {claim.here}")
+                typer.echo(_beside(f"{claim.holds}:", claim.paper))
+                typer.echo(_beside("", claim.here))
     typer.echo(f"\nWritten to {out}: open {out / 'index.html'}")
+
+
+def _beside(word: str, sentence: str) -> str:
+    from localdp.cli.output import WIDTH
+
+    return fill(sentence, WIDTH, initial_indent=f"  {word:<15} ", subsequent_indent=" " * 18)

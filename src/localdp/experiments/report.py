@@ -133,7 +133,7 @@ def is_ours(folder: Path) -> bool:
     return ours and names <= figures | tables | {"results.json", "index.html", "report.md"}
 
 
-_HEAD = ("", "the paper", "here", "")
+_HEAD = ("", "the paper", "here", "verdict")
 
 
 def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterable[str]:
@@ -160,7 +160,12 @@ def _markdown(found: dict[str, list[Claim]], datasets: list[Dataset], trials: in
     for text in _introduction(datasets, trials, command):
         lines += [_escaped(text), ""]
     for label, several in found.items():
-        lines += [f"## What the paper says, on {_escaped(label)}", "", "| | the paper | here | |", "|---|---|---|---|"]
+        lines += [
+            f"## What the paper says, on {_escaped(label)}",
+            "",
+            "| | the paper | here | verdict |",
+            "|---|---|---|---|",
+        ]
         lines += [f"| {' | '.join(_cells(claim))} |" for claim in several]
         lines.append("")
     for section in SECTIONS:

@@ -94,7 +94,7 @@ class Auto(Prior):
         best, other = ranked
         ahead = best.score - other.score
         note = (
-            f"auto chose {best.name}: its log-likelihood is {best.log_likelihood - other.log_likelihood:+.1f} to "
-            f"{other.name}'s, which is {ahead:.1f} better after the price of its freedom"
+            f"auto chose {best.name} over {other.name}: its log-likelihood is {ahead:.1f} higher after the penalty for "
+            f"complexity ({best.log_likelihood - other.log_likelihood:+.1f} before it)"
         )
         return replace(best.prior, notes=(note, *best.prior.notes))

@@ -1,4 +1,4 @@
-"""Draw the picture of the home page: `python docs/generate_home.py`."""
+"""Draw the pictures of the home page and of the page on pictures: `python docs/generate_pictures.py`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,30 @@ EPSILON = 4.0
 SHOWN = 200
 
 
+IMAGES = Path(__file__).parent / "images"
+
+
 def main() -> None:
-    """The items that look most frequent: as the reports say, and as Calibrate says, each with the truth."""
+    """Both, of the same run."""
     data = ldp.datasets.load("retail")
     estimate = ldp.Plan(data.d, "oue", EPSILON).simulate(data.frequencies, seed=7).estimate()
-    calibrated = estimate.calibrate()
+    home(data, estimate, estimate.calibrate())
+    gallery(data, estimate.calibrate())
+
+
+def gallery(data: ldp.datasets.Dataset, calibrated: ldp.Calibrated) -> None:
+    """What the library draws of a collection."""
+    figure = plots.figure(13, 10)
+    (first, second), (third, fourth) = figure.subplots(2, 2)
+    plots.plot_estimates(calibrated, data.frequencies, axes=first).set_title("plot_estimates")
+    plots.plot_hitters(calibrated.heavy_hitters("0.2%", rule="f1"), axes=second).set_title("plot_hitters")
+    plots.plot_prior(calibrated, data.frequencies, axes=third).set_title("plot_prior")
+    plots.plot_calibration(calibrated, axes=fourth).set_title("plot_calibration")
+    figure.savefig(IMAGES / "gallery.png", dpi=100, metadata={"Software": None})
+
+
+def home(data: ldp.datasets.Dataset, estimate: ldp.Estimate, calibrated: ldp.Calibrated) -> None:
+    """The items that look most frequent: as the reports say, and as Calibrate says, each with the truth."""
     top = np.argsort(-estimate.frequencies)[:SHOWN]
     ranks = np.arange(SHOWN) + 1
     figure = plots.figure(10, 4.2)
@@ -42,7 +61,7 @@ def main() -> None:
         axes.legend(loc="lower left", fontsize="small")
     left.set_ylabel("frequency (users)")
     figure.suptitle(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the {SHOWN} largest estimates")
-    figure.savefig(Path(__file__).parent / "images" / "home.png", metadata={"Software": None})
+    figure.savefig(IMAGES / "home.png", metadata={"Software": None})
 
 
 if __name__ == "__main__":
