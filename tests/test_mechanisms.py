@@ -169,7 +169,7 @@ def test_auto_chooses_and_says_why(size, epsilon, name):
     choice = create("auto", size, epsilon)
     assert choice.mechanism.name == name
     assert choice.why.startswith(f"{name} has ")
-    assert f"{size} items at epsilon {epsilon:g}" in choice.why
+    assert f"{size:,} items at epsilon {epsilon:g}" in choice.why
 
     def price(mechanism):
         return mechanism.variance(1) * (1 + mechanism.report_bytes / 1000)

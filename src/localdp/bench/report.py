@@ -20,8 +20,9 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def microseconds(seconds: float) -> str:
-    """Three digits of a time."""
-    return f"{1e6 * seconds:.3g}"
+    """Three digits of a time, or all before the point."""
+    figure = 1e6 * seconds
+    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.3g}"
 
 
 def against_peers(cases: list[tuple[Case, Figures]], steps: tuple[str, ...]) -> str:
@@ -47,8 +48,8 @@ def against_peers(cases: list[tuple[Case, Figures]], steps: tuple[str, ...]) -> 
                     f"{plain / fast:.1f}",
                 ]
             )
-    heads = ("", "n", "d", "epsilon", "step", "fast, us", "NumPy, us", "peers, us")
-    return table((*heads, "fastest peer / fast", "/ NumPy", "NumPy / fast"), rows)
+    heads = ("", "n", "d", "epsilon", "step", "fast, µs", "NumPy, µs", "peers, µs")
+    return table((*heads, "fastest peer / fast", "fastest peer / NumPy", "NumPy / fast"), rows)
 
 
 def against_machine(limits: dict[str, float], shares: list[Share]) -> str:

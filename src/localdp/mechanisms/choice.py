@@ -46,15 +46,14 @@ def _price(mechanism: Mechanism) -> float:
 
 def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
     best = candidates[0]
-    accuracy = "the least variance"
+    accuracy, length = "the least variance", _bytes(chosen)
     if chosen is not best:
         more = chosen.variance(1) / best.variance(1)
-        accuracy = f"{more:.3f} times the least variance, which {best.name} has with {_bytes(best)}"
-    return (
-        f"{chosen.name} has {accuracy}, on {chosen.size} items at epsilon {chosen.requested_epsilon:g}, "
-        f"and a report of {_bytes(chosen)}"
-    )
+        accuracy = f"{more:.3f} times the least variance, that of {best.name}"
+        length += f" instead of {best.report_bytes:,}"
+    on = f"on {chosen.size:,} items at epsilon {chosen.requested_epsilon:g}"
+    return f"{chosen.name} has {accuracy}, and a report of {length}, {on}"
 
 
 def _bytes(mechanism: Mechanism) -> str:
-    return "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes} bytes"
+    return "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes:,} bytes"
