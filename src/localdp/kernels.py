@@ -13,7 +13,7 @@ from localdp.bitstrings import Rows
 from localdp.entropy import Entropy, Keystream
 
 EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
-_TOGETHER_WORDS = 1 << 13  # whose coins, eight words each, stay in the cache
+_TOGETHER_WORDS = 1 << 14  # whose coins, eight words each, stay in the cache
 _ROW_WORDS = 1 << 13  # long enough for NumPy to spend its time inside, short enough for the cache
 _HISTOGRAM_ROWS = 1 << 16
 PAST_THE_LAST = "a row is an integer past the last of {}"
@@ -71,15 +71,16 @@ def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width:
     for digit in digits[:eager]:
         coins = entropy.bits(users * columns, used).reshape(users, columns)
         undecided = settle(below, undecided, coins, digit)
-    flat, open_words = below.ravel(), undecided.ravel()
-    where = np.flatnonzero(open_words)
+    flat = below.reshape(-1)
+    where = np.flatnonzero(undecided)
+    who, result, open_lanes = where // columns, flat[where], undecided.reshape(-1)[where]
     for digit in digits[eager:]:
         if not where.size:
             break
-        result = flat[where]
-        open_lanes = settle(result, open_words[where], entropy.bits(where // columns, used), digit)
-        flat[where], open_words[where] = result, open_lanes
-        where = where[open_lanes != 0]
+        open_lanes = settle(result, open_lanes, entropy.bits(who, used), digit)
+        flat[where] = result
+        still = np.flatnonzero(open_lanes)
+        where, who, result, open_lanes = (part[still] for part in (where, who, result, open_lanes))
     return below
 
 
