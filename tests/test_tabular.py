@@ -54,7 +54,7 @@ def test_a_file_is_read_in_pieces_and_progress_is_told(tmp_path, monkeypatch):
     values = [f"item {place % 7}" for place in range(5_000)]
     for kind in ("csv", "parquet"):
         path = write_column(tmp_path / f"values.{kind}", values)
-        monkeypatch.setattr(tabular, "_PIECE_ROWS", 1_000)
+        monkeypatch.setattr("localdp.tabular.columns.PIECE_ROWS", 1_000)
         steps = []
         domain = ldp.Domain([f"item {place}" for place in range(7)])
         pieces = list(tabular.indices(path, "item", domain, lambda done, of, steps=steps: steps.append((done, of))))

@@ -52,10 +52,10 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None = None) 
     """Refuse outputs that could not be written, before any work is done."""
     from localdp.drafts import check_place
     from localdp.errors import InvalidInputError
-    from localdp.tabular import kind_of
+    from localdp.tabular import format_of
 
     if table is not None and table.suffix.lower() != ".json":
-        kind_of(table)
+        format_of(table)
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise InvalidInputError(f"a picture is a {', '.join(PICTURES)} file, not {picture}")
     for path in (table, picture):
