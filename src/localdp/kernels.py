@@ -169,7 +169,7 @@ def long_rows(rows: Rows, length: int) -> tuple[NDArray[np.uint64], Rows]:
     together *= max(1, 8 * length // (together * octets))
     whole = users // together * together
     words = np.ascontiguousarray(rows[:whole]).reshape(whole // together, together * octets).view("<u8")
-    return words.astype(np.uint64, copy=False), rows[whole:]  # rows in a file need not begin where words do
+    return words.astype(np.uint64, copy=False), rows[whole:]  # not aligned, where the rows are not
 
 
 @accelerated

@@ -79,9 +79,10 @@ def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
     for piece in format_of(path).column(Path(path), column, None):
         if piece.null_count:
             raise DataFileError(f"{path} has an empty cell in that column, which cannot be an item")
-        if package.types.is_nested(piece.type):
-            raise DataFileError(f"the column of {path} holds {piece.type}, which cannot be items")
-        seen.update(dict.fromkeys(piece.unique().to_pylist()))
+        try:
+            seen.update(dict.fromkeys(piece.unique().to_pylist()))
+        except (package.ArrowException, TypeError):
+            raise DataFileError(f"the column of {path} holds {piece.type}, which cannot be items") from None
     return list(seen)
 
 
