@@ -313,7 +313,6 @@ def test_reports_that_others_wrote_in_large_groups_are_read_in_pieces(tmp_path, 
     reports = plan.privatize([5] * 100)
     path = write_typed(report_table(plan, [row.tobytes() for row in reports.rows]), tmp_path / f"r.{kind}", rows=50)
     monkeypatch.setattr("localdp.tabular.columns.PIECE_BYTES", 30 * 17)
-    monkeypatch.setattr("localdp.tabular.parquet._LARGEST_GROUP", 30 * 17)
     pieces = list(tabular.read_reports(path, plan))
     assert max(len(piece) for piece in pieces) == 30
     assert np.array_equal(np.concatenate([piece.rows for piece in pieces]), reports.rows)
@@ -386,12 +385,13 @@ def test_a_compressed_page_as_long_as_its_rows_is_not_taken_for_them(tmp_path):
     assert [row.tobytes() for row in found.rows] == rows
 
 
-def test_what_is_written_can_be_counted_where_it_lies(tmp_path):
-    plan = ldp.Plan(2_000 * 8, "oue", 1.0)
+@pytest.mark.parametrize(("mechanism", "users"), [("oue", 3_000), ("llh", 50_000)])
+def test_what_is_written_can_be_counted_where_it_lies(tmp_path, mechanism, users):
+    plan = ldp.Plan(2_000 * 8, mechanism, 1.0)
     with tabular.reports_writer(tmp_path / "r.parquet", plan) as write:
-        write(plan.privatize(np.arange(100)))
+        write(plan.privatize(np.zeros(users, int)))
     group = pq.read_metadata(tmp_path / "r.parquet").row_group(0)
-    assert parquet._single_page(tmp_path / "r.parquet", group, plan).size == 100 * 2_000
+    assert parquet._single_page(tmp_path / "r.parquet", group, plan).size == users * plan.mechanism.report_bytes
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not say what is mapped")

@@ -25,7 +25,7 @@ Read = TypeVar("Read")
 
 PIECE_ROWS = 1 << 19
 """How many values are read at once."""
-PIECE_BYTES = 1 << 25
+PIECE_BYTES = 1 << 26
 """How much of reports is written and read at once: enough to be worth a kernel's while on each thread."""
 
 _PLAN = b"localdp-plan"

@@ -1,6 +1,6 @@
 """Parquet: columns with types.
 
-Long reports are written so that a row group is one page: a header, and the rows as they are. Such a group is counted
+Reports are written so that a row group is one page: a header, and the rows as they are. Such a group is counted
 where it lies in the file, mapped into memory; any other is decoded by Arrow.
 """
 
@@ -21,7 +21,6 @@ from localdp.tabular.formats import Format, Write, arrow, chosen, readable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LARGEST_GROUP = 1 << 26
 _LARGEST_PAGE = 1 << 30
 
 
@@ -36,12 +35,12 @@ class Parquet(Format):
             yield from _pieces(file, chosen(file.schema_arrow.names, name, path), columns.PIECE_ROWS, progress)
 
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
-        length = plan.mechanism.report_bytes
+        most = columns.piece_rows(plan)
         with _opened(path) as file:
             check_schema(file.schema_arrow, plan, path)
             groups = file.metadata.num_row_groups
-            if any(file.metadata.row_group(group).num_rows * length > _LARGEST_GROUP for group in range(groups)):
-                for piece in _pieces(file, "report", columns.piece_rows(plan), progress):
+            if any(file.metadata.row_group(group).num_rows > most for group in range(groups)):
+                for piece in _pieces(file, "report", most, progress):
                     yield columns.reports_of(piece, plan, path)
                 return
             read = read_ahead(lambda group: _group(path, file.metadata, group, plan), range(groups))
@@ -53,14 +52,7 @@ class Parquet(Format):
     @contextmanager
     def reports_writer(self, unfinished: Path, plan: Plan) -> Iterator[Write]:
         schema = report_schema(plan)
-        with arrow("parquet").parquet.ParquetWriter(
-            unfinished,
-            schema,
-            compression="none",
-            use_dictionary=False,
-            write_statistics=False,
-            data_page_size=_LARGEST_PAGE,
-        ) as writer:
+        with arrow("parquet").parquet.ParquetWriter(unfinished, schema, **_plainly()) as writer:
 
             def write(reports: Reports) -> None:
                 for batch in report_batches(reports, schema):
@@ -70,6 +62,14 @@ class Parquet(Format):
 
     def write_table(self, table: pa.Table, unfinished: Path) -> None:
         arrow("parquet").parquet.write_table(table, unfinished)
+
+
+def _plainly() -> dict[str, Any]:
+    """How to write a row group as one page of the rows as they are."""
+    limits = {"data_page_size": _LARGEST_PAGE}
+    if int(arrow().__version__.partition(".")[0]) >= 23:  # before, pages had no other limit
+        limits["max_rows_per_page"] = _LARGEST_PAGE
+    return {"compression": "none", "use_dictionary": False, "write_statistics": False, **limits}
 
 
 @contextmanager
