@@ -30,7 +30,8 @@ def command(
         typer.Option(help="How unequal the items are: zipf, power-law, retail, kosarak-100k, kosarak, or a file."),
     ] = "zipf",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the table to a .csv or .parquet file, or all to a .json.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write the table to a .csv, .parquet or .arrow file, or all to a .json."),
     ] = None,
     json: Json = False,
     plot: Plot = None,

@@ -27,12 +27,15 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error for work of so many steps; quiet where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def update(done: int, total: int) -> None:

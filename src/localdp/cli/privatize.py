@@ -19,9 +19,9 @@ class Unknown(StrEnum):
 
 
 def command(
-    values: Annotated[Path, typer.Argument(help="A .csv or .parquet file with a value for each user.")],
+    values: Annotated[Path, typer.Argument(help="A .csv, .parquet or .arrow file with a value for each user.")],
     plan: PlanFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .parquet or .csv.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .arrow, .parquet or .csv.")],
     column: Column = None,
     unknown: Annotated[
         Unknown, typer.Option(help="Values that are not items: fail, or drop and count them.")
