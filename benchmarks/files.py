@@ -1,6 +1,6 @@
 """Files of any size in bounded memory: the commands on files of 8 GB, generated on the fly, beside the plain kernel.
 
-`python benchmarks/files.py` needs 12 GB of disk for a few minutes; `--gigabytes 0.2` tries it out.
+`python benchmarks/files.py` needs 9 GB of disk for a few minutes; `--gigabytes 0.2` tries it out.
 """
 
 from __future__ import annotations
@@ -33,31 +33,37 @@ def child(*arguments: object) -> tuple[float, float]:
 
 
 def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
-    """Reports of OUE, 2,059 bytes each, in a Parquet file."""
+    """Reports of OUE, 2,059 bytes each, in a file of each kind, and the kernel alone on some of them in memory."""
     plan = ldp.Plan(retail.d, "oue", 4.0)
     (folder / "plan.json").write_text(plan.to_json())
     values = np.random.default_rng(0).choice(retail.d, BLOCK_USERS, p=retail.frequencies / retail.n)
     block = plan.privatize(values)
     blocks = int(np.ceil(size / block.rows.nbytes))
-    with tabular.reports_writer(folder / "reports.parquet", plan) as write:
-        for _ in range(blocks):
-            write(block)
-    several = np.tile(block.rows, (min(blocks, 12), 1))  # more than a cache holds, as a file is
-    kernel = 0.0
-    for _ in range(5):
+    counts = blocks * plan.aggregate(block).counts
+    for kind in ("parquet", "arrow"):
+        path, out = folder / f"reports.{kind}", folder / f"{kind}.agg"
+        with tabular.reports_writer(path, plan) as write:
+            for _ in range(blocks):
+                write(block)
+        kernel = kernel_speed(plan, np.tile(block.rows, (min(blocks, 12), 1)))
+        seconds, memory = child("aggregate", path, "-p", folder / "plan.json", "-o", out)
+        assert np.array_equal(ldp.Aggregate.load(out).counts, counts)
+        total = path.stat().st_size
+        path.unlink()
+        print(f"aggregate  {total / 1e9:6.2f} GB of {kind}, {blocks * BLOCK_USERS:,} reports: {seconds:6.1f} s,")
+        print(f"           peak {memory:.2f} GiB, {total / seconds / 1e9:.2f} GB/s,", end=" ")
+        print(f"{total / seconds / kernel:.2f} of the plain kernel's {kernel / 1e9:.2f}")
+
+
+def kernel_speed(plan: ldp.Plan, rows: np.ndarray) -> float:
+    """Bytes a second of the counting kernel on one thread, on rows in memory: more than a cache holds, as a file is."""
+
+    def seconds() -> float:
         started = time.perf_counter()
-        plan.mechanism.count(several)
-        kernel = max(kernel, several.nbytes / (time.perf_counter() - started))
-    del several
-    seconds, memory = child("aggregate", folder / "reports.parquet", "-p", folder / "plan.json", "-o", folder / "a.agg")
-    total = (folder / "reports.parquet").stat().st_size
-    assert np.array_equal(ldp.Aggregate.load(folder / "a.agg").counts, blocks * plan.aggregate(block).counts)
-    print(
-        f"aggregate  {total / 1e9:6.2f} GB, {blocks * BLOCK_USERS:,} reports: {seconds:6.1f} s, peak {memory:.2f} GiB,"
-    )
-    rate = total / seconds
-    print(f"           {rate / 1e9:.2f} GB/s, {rate / kernel:.2f} of the plain kernel's {kernel / 1e9:.2f}")
-    (folder / "reports.parquet").unlink()
+        plan.mechanism.count(rows)
+        return time.perf_counter() - started
+
+    return rows.nbytes / min(seconds() for _ in range(5))
 
 
 def privatize(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:

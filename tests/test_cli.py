@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -160,6 +161,7 @@ def collected(tmp_path_factory):
         ("plan", "items.csv", "--epsilon", "4", "-o", "plan.json"),
         ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.parquet"),
         ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.csv"),
+        ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.arrow"),
         ("aggregate", "reports.parquet", "--plan", "plan.json", "-o", "counts.agg"),
         ("plan", "--size", "9", "-o", "other.json"),
     )
@@ -189,11 +191,56 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
 
 
 def test_files_of_reports_and_aggregates_add_up(collected, tmp_path):
-    parts = (collected / "reports.csv", collected / "reports.parquet", collected / "counts.agg")
+    parts = [collected / name for name in ("reports.csv", "reports.parquet", "reports.arrow", "counts.agg")]
     done = localdp("aggregate", *parts, "-p", collected / "plan.json", "-o", "all.agg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    one, three = (ldp.Aggregate.load(path) for path in (collected / "counts.agg", tmp_path / "all.agg"))
-    assert three.n == 3 * one.n
+    one, four = (ldp.Aggregate.load(path) for path in (collected / "counts.agg", tmp_path / "all.agg"))
+    assert four.n == 4 * one.n
+
+
+def test_values_and_items_and_estimates_in_arrow_files(collected, tmp_path):
+    names = [f"product {rank}" for rank in range(200)]
+    pyarrow.feather.write_feather(pyarrow.table({"name": names}), tmp_path / "items.feather")
+    pyarrow.feather.write_feather(pyarrow.table({"day": [1] * 2_000, "name": names * 10}), tmp_path / "values.arrow")
+    steps = (
+        ("plan", "items.feather", "--epsilon", "4", "-o", "plan.json"),
+        ("privatize", "values.arrow", "-p", "plan.json", "-c", "name", "-o", "reports.arrow"),
+        ("aggregate", "reports.arrow", "-p", "plan.json", "-o", "counts.agg"),
+        ("estimate", "counts.agg", "-o", "all.arrow"),
+    )
+    for step in steps:
+        done = localdp(*step, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "plan.json").read_bytes() == (collected / "plan.json").read_bytes()
+    assert ldp.Aggregate.load(tmp_path / "counts.agg").n == 2_000
+    with pyarrow.ipc.open_file(tmp_path / "all.arrow") as file:
+        assert file.read_all().num_rows == 200
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_reports_that_were_cut_short_are_one_line_and_leave_nothing(collected, tmp_path, kind):
+    whole = (collected / f"reports.{kind}").read_bytes()
+    (tmp_path / f"cut.{kind}").write_bytes(whole[: len(whole) // 2])
+    done = localdp("aggregate", f"cut.{kind}", "-p", collected / "plan.json", "-o", "x.agg", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "file that can be read" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [f"cut.{kind}"]
+
+
+def test_reports_are_made_a_piece_at_a_time_however_many_values_are_read_at_once(tmp_path, monkeypatch):
+    from localdp.cli import privatize
+    from localdp.tabular import columns
+
+    plan = ldp.Plan(800, "oue", 1.0)
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    (tmp_path / "values.csv").write_text("item\n" + "7\n" * 1050)
+    sizes, made = [], ldp.Plan.privatize_indices
+    monkeypatch.setattr(columns, "PIECE_BYTES", 100 * plan.mechanism.report_bytes)
+    monkeypatch.setattr(ldp.Plan, "privatize_indices", lambda self, part: sizes.append(len(part)) or made(self, part))
+    privatize.command(tmp_path / "values.csv", tmp_path / "plan.json", tmp_path / "reports.parquet")
+    assert sizes == [100] * 10 + [50]
+    assert pyarrow.parquet.read_table(tmp_path / "reports.parquet").num_rows == 1050
 
 
 def test_hitters_by_rule_and_top(collected, tmp_path):
@@ -221,12 +268,13 @@ def test_hitters_by_rule_and_top(collected, tmp_path):
         (("privatize", "{}/none.parquet", "-p", "{}/plan.json", "-o", "r.csv"), "none.parquet: No such"),
         (("aggregate", "{}/reports.parquet", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
         (("aggregate", "{}/counts.agg", "-p", "{}/other.json", "-o", "x.agg"), "counts.agg holds reports made under"),
+        (("aggregate", "{}/reports.arrow", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
         (
             ("aggregate", "{}/reports.csv", "{}/none.parquet", "-p", "{}/plan.json", "-o", "x.agg"),
             "none.parquet: No such",
         ),
         (("aggregate", "{}/counts.txt", "-p", "{}/plan.json", "-o", "x.agg"), "counts.txt: No such"),
-        (("aggregate", "{}/plan.json", "-p", "{}/plan.json", "-o", "x.agg"), "a .parquet nor a .agg file"),
+        (("aggregate", "{}/plan.json", "-p", "{}/plan.json", "-o", "x.agg"), ".arrow nor .agg file"),
         (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "x.txt"), "an aggregate is a .agg file"),
         (("aggregate", "{}/values.csv", "-p", "{}/plan.json", "-o", "x.agg"), "no column 'plan'"),
         (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "nowhere/x.agg"), "no folder"),
@@ -246,10 +294,10 @@ def test_hitters_by_rule_and_top(collected, tmp_path):
             ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "{}/values.csv", "-c", "name", "--force"),
             "replace",
         ),
-        (("estimate", "{}/counts.agg", "-o", "x.txt"), "a .parquet nor a .json file"),
+        (("estimate", "{}/counts.agg", "-o", "x.txt"), ".arrow nor .json file"),
         (("plan",), "needs a file with the items or --size"),
         (("plan", "{}/none.parquet"), "none.parquet: No such"),
-        (("plan", "{}/counts.agg"), "a .parquet nor a .txt file"),
+        (("plan", "{}/counts.agg"), ".arrow nor .txt file"),
         (("plan", "--size", "9", "-c", "name"), "--size goes without"),
         (("plan", "{}/items.csv", "-e", "17"), "epsilon"),
         (("plan", "{}/items.csv", "-m", "rappor"), "RAPPOR"),
@@ -340,7 +388,7 @@ def large(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow"])
 def test_a_full_disk_is_one_line_code_1_and_leaves_nothing(collected, large, tmp_path, kind):
     """The limit on the size of a file stands in for the disk: both fail in the middle of a write."""
     command = [COMMAND, "privatize", large, "-p", collected / "plan.json", "-o", f"r.{kind}"]

@@ -154,6 +154,7 @@ def test_rows_may_lie_anywhere_in_memory():
         expected = np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0)
         for function in (compiled.count_bits, kernels.count_bits.definition):
             assert function(rows, 56).tolist() == expected.tolist()
+        assert np.shares_memory(kernels.long_rows(rows, 512)[0], octets)  # a copy takes longer than to count
 
 
 @given(st.integers(0, 500), st.integers(1, 26), st.sampled_from([np.int32, np.int64]), SEEDS)

@@ -80,7 +80,8 @@ def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width:
         open_lanes = settle(result, open_lanes, entropy.bits(who, used), digit)
         flat[where] = result
         still = np.flatnonzero(open_lanes)
-        where, who, result, open_lanes = (part[still] for part in (where, who, result, open_lanes))
+        where, who = where[still], who[still]
+        result, open_lanes = result[still], open_lanes[still]
     return below
 
 
@@ -175,7 +176,7 @@ def long_rows(rows: Rows, length: int) -> tuple[NDArray[np.uint64], Rows]:
     together *= max(1, 8 * length // (together * octets))
     whole = users // together * together
     words = np.ascontiguousarray(rows[:whole]).reshape(whole // together, together * octets).view("<u8")
-    return np.require(words, np.uint64, "A"), rows[whole:]
+    return words.astype(np.uint64, copy=False), rows[whole:]  # not aligned, where the rows are not
 
 
 @accelerated

@@ -36,7 +36,8 @@ def command(
         ),
     ] = "zipf",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the table to a .csv or .parquet file, or all to a .json.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write the table to a .csv, .parquet or .arrow file, or all to a .json."),
     ] = None,
     json: Json = False,
     plot: Plot = None,

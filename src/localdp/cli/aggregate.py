@@ -12,7 +12,7 @@ from localdp.cli.options import Force, PlanFile
 
 def command(
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports (.parquet, .csv) or saved aggregates (.agg).")
+        list[Path], typer.Argument(help="Files of reports (.arrow, .parquet, .csv) or saved aggregates (.agg).")
     ],
     plan: PlanFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The aggregate to write, such as counts.agg.")],

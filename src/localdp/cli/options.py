@@ -13,7 +13,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the output if it e
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Also draw a picture: .png, .svg or .pdf.")]
 TableFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write all rows to a file: .csv, .parquet or .json.")
+    Path | None, typer.Option("--out", "-o", help="Write all rows to a file: .csv, .parquet, .arrow or .json.")
 ]
 AggregateFile = Annotated[Path, typer.Argument(help="The aggregate, as `localdp aggregate` writes it.")]
 PriorName = Annotated[

@@ -30,12 +30,15 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error for work of so many steps; quiet where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def update(done: int, total: int) -> None:
@@ -64,13 +67,13 @@ def check_inputs(*paths: Path) -> None:
 def check_kind(path: Path, other: str) -> None:
     """Refuse a file whose name says that it is neither a table nor of the other kind."""
     from localdp.errors import DataFileError
-    from localdp.tabular import kind_of
+    from localdp.tabular import format_of
 
     if path.suffix.lower() != other:
         try:
-            kind_of(path)
+            format_of(path)
         except DataFileError:
-            raise DataFileError(f"{path} is neither a .csv, a .parquet nor a {other} file") from None
+            raise DataFileError(f"{path} is neither a .csv, .parquet, .arrow nor {other} file") from None
 
 
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:

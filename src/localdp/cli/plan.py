@@ -13,7 +13,8 @@ from localdp.cli.options import Column, Force
 
 def command(
     items: Annotated[
-        Path | None, typer.Argument(help="A .csv or .parquet file with the items, or a .txt file with one a line.")
+        Path | None,
+        typer.Argument(help="A .csv, .parquet or .arrow file with the items, or a .txt file with one a line."),
     ] = None,
     size: Annotated[int | None, typer.Option(help="Instead of items: how many there are, numbered from 0.")] = None,
     epsilon: Annotated[

@@ -19,9 +19,9 @@ class Unknown(StrEnum):
 
 
 def command(
-    values: Annotated[Path, typer.Argument(help="A .csv or .parquet file with a value for each user.")],
+    values: Annotated[Path, typer.Argument(help="A .csv, .parquet or .arrow file with a value for each user.")],
     plan: PlanFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .parquet or .csv.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .arrow, .parquet or .csv.")],
     column: Column = None,
     unknown: Annotated[
         Unknown, typer.Option(help="Values that are not items: fail, or drop and count them.")
@@ -41,6 +41,7 @@ def command(
     if out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the values they are made of: choose another output")
     made = dropped = 0
+    step = tabular.piece_rows(shared)
     with progress("values") as update, tabular.reports_writer(out, shared, replace=force) as write:
         for indices in tabular.indices(values, column, shared.domain, update):
             strange = indices == tabular.UNKNOWN
@@ -51,9 +52,9 @@ def command(
                 )
             known = indices[~strange]
             dropped += int(strange.sum())
-            if known.size:
-                made += known.size
-                write(shared.privatize_indices(known))
+            made += known.size
+            for start in range(0, known.size, step):
+                write(shared.privatize_indices(known[start : start + step]))
         if not made:
             raise EmptyError(f"{values} has no value that is an item of the plan")
     typer.echo(f"{out}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}")
