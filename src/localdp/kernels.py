@@ -12,8 +12,8 @@ from localdp.acceleration import accelerated
 from localdp.bitstrings import Rows
 from localdp.entropy import Entropy, Keystream
 
-EAGER_PLANES = 8  # after eight coins, a lane in 256 is still undecided: too few to draw for them all
-_TOGETHER_WORDS = 1 << 14  # whose coins, eight words each, stay in the cache
+EAGER_PLANES = 9  # after nine coins, a lane in 512 is still undecided: too few to draw for them all
+_TOGETHER_WORDS = 1 << 14  # whose coins, nine words each, stay in the cache
 _ROW_WORDS = 1 << 13  # long enough for NumPy to spend its time inside, short enough for the cache
 _HISTOGRAM_ROWS = 1 << 16
 PAST_THE_LAST = "a row is an integer past the last of {}"
