@@ -14,7 +14,7 @@ from localdp.bench.cases import KERNELS, values_of
 from localdp.bench.timing import Steps, interleaved, seconds
 from localdp.entropy import seeded
 
-Work = tuple[Callable[[], Steps], float]
+Work = tuple[Callable[[], object], float]
 
 COUNTED_BYTES = 1 << 28
 PERTURBED_BYTES = 1 << 24  # what a process gives back and takes again, not fresh memory each time
@@ -37,34 +37,31 @@ def shares(times: int) -> tuple[dict[str, float], list[Share]]:
         **{(f"perturb by oue, d = {d:,}, epsilon 1", keystream): _perturbing(d) for d in (1_024, 16_470)},
         (f"calibrate {machine.EXPONENTIALS:,} items, the prior given", exponential): _calibrating(),
     }
-    best: dict[str, Steps] = {}
+    sides = {f"{what}, {kind}": _under(kind, action) for (what, _), (action, _) in work.items() for kind in KERNELS}
+    best: dict[str, float] = {}
     limits: dict[str, float] = {}
     for _ in range(times):
         for name, value in machine.limits(1).items():
             better = min if name == "exponential" else max
             limits[name] = better(value, limits.get(name, value))
-        for name, steps in interleaved({what: run for (what, _), (run, _) in work.items()}, 1).items():
-            known = best.setdefault(name, dict(steps))
-            best[name] = {kind: min(took, known[kind]) for kind, took in steps.items()}
+        for name, steps in interleaved(sides, 1).items():
+            best[name] = min(steps["seconds"], best.get(name, steps["seconds"]))
     least: dict[str, Callable[[float], float]] = {
         read: lambda octets: octets / limits["read"],
         keystream: lambda octets: octets / limits["keystream"],
         exponential: lambda _: limits["exponential"],
     }
     found = [
-        Share(what, limit, {kind: least[limit](amount) / took for kind, took in best[what].items()})
+        Share(what, limit, {kind: least[limit](amount) / best[f"{what}, {kind}"] for kind in KERNELS})
         for (what, limit), (_, amount) in work.items()
     ]
     return limits, found
 
 
-def _under_both(action: Callable[[], object]) -> Callable[[], Steps]:
+def _under(kind: str, action: Callable[[], object]) -> Callable[[], Steps]:
     def run() -> Steps:
-        took = {}
-        for kind in KERNELS:
-            with acceleration.kernels(kind):
-                took[kind] = seconds(action)
-        return took
+        with acceleration.kernels(kind):
+            return {"seconds": seconds(action)}
 
     run()
     return run
@@ -73,7 +70,7 @@ def _under_both(action: Callable[[], object]) -> Callable[[], Steps]:
 def _counting(size: int) -> Work:
     plan = ldp.Plan(size, "oue", 1.0)
     reports = plan.privatize(values_of(size, COUNTED_BYTES // plan.mechanism.report_bytes))
-    return _under_both(lambda: plan.aggregate(reports)), reports.rows.nbytes
+    return lambda: plan.aggregate(reports), reports.rows.nbytes
 
 
 def _perturbing(size: int) -> Work:
@@ -81,7 +78,7 @@ def _perturbing(size: int) -> Work:
     values = values_of(size, PERTURBED_BYTES // plan.mechanism.report_bytes)
     source = seeded(0)
     plan.mechanism.randomize(values[:1000], source)
-    return _under_both(lambda: plan.privatize(values)), 8 * source.drawn * values.size / 1000
+    return lambda: plan.privatize(values), 8 * source.drawn * values.size / 1000
 
 
 def _calibrating() -> Work:
@@ -91,4 +88,4 @@ def _calibrating() -> Work:
     values = np.random.default_rng(0).normal(0, known.std_error, machine.EXPONENTIALS)
     values[: values.size // 1000] += 5_000
     many = ldp.Estimate(values, n=known.n, variance=known.variance, excess_variance=known.excess_variance)
-    return _under_both(lambda: many.calibrate(prior).frequencies), values.size
+    return lambda: many.calibrate(prior).frequencies, values.size
