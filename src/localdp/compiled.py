@@ -49,7 +49,7 @@ def biased_bits(
     step = users_together(bits)
     for start in range(0, users, step):
         part = below[start : start + step].reshape(-1)
-        ahead = eager * part.size + part.size // 2 + 64
+        ahead = eager * part.size + part.size * 17 // 64 + 64  # what nine eager planes leave open, and some
 
         def settle(words: Words, part: Words = part) -> int:
             return int(_settle(words, digits, eager, columns, last_lanes, part))
@@ -67,15 +67,15 @@ def _settle(words, digits, eager, columns, last_lanes, below):
         result, lanes = below[start : start + _LANES], undecided[start : start + _LANES]
         result[:] = np.uint64(0)
         lanes[:] = ~np.uint64(0)
-        for plane in range(eager):
+        for plane in range(0, eager - 2, 3):
+            _settle_three(words, digits[plane:], plane * size + start, size, result, lanes)
+        for plane in range(eager - eager % 3, eager):
             coins = words[plane * size + start : plane * size + start + result.size]
-            if digits[plane]:
-                for i in range(result.size):
-                    result[i] |= lanes[i] & ~coins[i]
-                    lanes[i] &= coins[i]
-            else:
-                for i in range(result.size):
-                    lanes[i] &= ~coins[i]
+            one = _ones_if(digits[plane])
+            for i in range(result.size):
+                tied = coins[i] ^ ~one
+                result[i] |= lanes[i] & ~tied & one
+                lanes[i] &= tied
     for last in range(columns - 1, size, columns):
         below[last] &= last_lanes
         undecided[last] &= last_lanes
@@ -145,6 +145,31 @@ def _light_along(words, table, leading, lit, bits, at):
                 if user == lit.shape[0]:
                     return used + 1, user * bits
     return words.size, user * bits + place
+
+
+@_compiled
+def _settle_three(words, digits, start, size, result, lanes):
+    """Three planes in one pass over the lanes."""
+    first = words[start : start + result.size]
+    second = words[start + size : start + size + result.size]
+    third = words[start + 2 * size : start + 2 * size + result.size]
+    one, two, three = _ones_if(digits[0]), _ones_if(digits[1]), _ones_if(digits[2])
+    for i in range(result.size):
+        below, open_ = result[i], lanes[i]
+        tied = first[i] ^ ~one
+        below |= open_ & ~tied & one
+        open_ &= tied
+        tied = second[i] ^ ~two
+        below |= open_ & ~tied & two
+        open_ &= tied
+        tied = third[i] ^ ~three
+        result[i] = below | open_ & ~tied & three
+        lanes[i] = open_ & tied
+
+
+@_compiled
+def _ones_if(digit):
+    return ~np.uint64(0) if digit else np.uint64(0)
 
 
 def replace_bits(words: Words, positions: NDArray[np.int64], coins: Words, threshold: int) -> None:

@@ -36,7 +36,7 @@ from localdp.errors import InvalidInputError, SeedError
 Words = NDArray[np.uint64]
 Who = int | NDArray[np.intp]
 
-_BLOCK_BYTES = 1 << 20  # few calls: after each, a thread waits for the interpreter
+_BLOCK_BYTES = 1 << 21  # few calls: after each, a thread waits for the interpreter
 _ZEROS = bytes(_BLOCK_BYTES)
 _LEAST_WORDS = 512  # calling the cipher takes as long as encrypting this many
 _SLACK_WORDS = 2  # update_into wants room for one block more than it writes

@@ -163,14 +163,16 @@ def light_along(entropy: Keystream, law: Jumps, lit: Words, bits: int, at: int) 
 
 def _land(lit: Words, bits: int, at: int, found: Answers) -> tuple[int, int]:
     """Light the bits where jumps along the row land; how many it takes to its end, and where the next starts."""
-    end = lit.shape[0] * bits
+    users = lit.shape[0]
     lands = found < REACH
-    starts = at + np.cumsum(found + lands)
-    used = min(int(np.searchsorted(starts, end)) + 1, found.size)
-    places = starts[:used][lands[:used]] - 1
-    places = places[: np.searchsorted(places, end)]
-    users = places // bits
-    _light(lit, users, places - bits * users)
+    starts = np.cumsum(found + lands)
+    starts += at
+    used = min(int(np.searchsorted(starts, users * bits)) + 1, found.size)
+    places = starts[:used][lands[:used]]
+    places -= 1
+    row_ends = np.searchsorted(places, bits * np.arange(users + 1))
+    padding = (64 * lit.shape[1] - bits) * np.arange(users)
+    _light(lit, places[: row_ends[-1]] + np.repeat(padding, np.diff(row_ends)))
     return used, int(starts[used - 1]) if used else at
 
 
@@ -181,12 +183,11 @@ def _jump_each(entropy: Entropy, law: Jumps, lit: Words, bits: int) -> None:
         found = law.draw(entropy, who, bits - at[who])
         places, lands = at[who] + found, found < REACH
         inside = lands & (places < bits)
-        _light(lit, who[inside], places[inside])
+        _light(lit, 64 * lit.shape[1] * who[inside] + places[inside])
         at[who] = places + lands
         who = who[at[who] < bits]
 
 
-def _light(lit: Words, users: NDArray[np.int64], places: NDArray[np.int64]) -> None:
-    """Light dark bits: adding is the same then, and sooner done than `bitwise_or.at`."""
-    bit = np.uint64(1) << (places & 63).astype(np.uint64)
-    np.add.at(lit.reshape(-1), lit.shape[1] * users + (places >> 6), bit)
+def _light(lit: Words, places: NDArray[np.int64]) -> None:
+    """Light dark bits, counted through all words: adding is the same, and sooner done than `bitwise_or.at`."""
+    np.add.at(lit.reshape(-1), places >> 6, np.uint64(1) << (places & 63).view(np.uint64))
