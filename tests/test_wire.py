@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import localdp as ldp
-from localdp import canonical, galois, hashing
+from localdp import canonical, galois, hashing, wire
 from localdp.checks.replay import Replay
 from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.mechanisms import MECHANISMS
@@ -99,6 +99,35 @@ def test_noise_is_refused_without_a_trace(noise, name):
         except WireError:
             continue
         assert plan.aggregate(reports).n == len(reports)
+
+
+@given(st.integers(1, 9), st.lists(st.binary(min_size=9, max_size=9), min_size=1, max_size=5), st.data())
+def test_base64_of_many_rows_is_that_of_each(length, rows, data):
+    rows = np.frombuffer(b"".join(row[:length] for row in rows), np.uint8).reshape(-1, length)
+    characters = wire.encode(rows)
+    assert [bytes(line) for line in characters] == [base64.b64encode(bytes(row)) for row in rows]
+    assert np.array_equal(wire.decode_characters(characters, length), rows)
+    spoiled = characters.copy()
+    place = data.draw(st.integers(0, spoiled.size - 1))
+    spoiled.flat[place] = data.draw(st.sampled_from(b"=AB/+-_ \n\xff\0" + bytes([spoiled.flat[place] ^ 1])))
+    texts = [bytes(line).decode("latin-1") for line in spoiled]
+    found = wire.decode_characters(spoiled, length)
+    if all(_canonical(text, length) for text in texts):
+        one_by_one = np.stack([np.frombuffer(base64.b64decode(text), np.uint8) for text in texts])
+        assert np.array_equal(found, one_by_one)
+        assert np.array_equal(wire.decode(texts, length), one_by_one)
+    else:
+        assert found is None
+        with pytest.raises(WireError):
+            wire.decode(texts, length)
+
+
+def _canonical(text, length):
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return len(data) == length and base64.b64encode(data).decode() == text
 
 
 def test_batches_are_read_from_any_buffer():

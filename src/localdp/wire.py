@@ -19,6 +19,7 @@ import struct
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp import canonical
 from localdp.bitstrings import Rows
@@ -27,6 +28,7 @@ from localdp.errors import WireCode, WireError
 MAGIC = b"LDP1"
 _HEADER = struct.Struct("<4s16sI")
 LARGEST_BATCH = 2**32 - 1
+_PADDING, _ZERO = ord("="), ord("A")
 
 
 def pack(fingerprint: str, rows: Rows) -> bytes:
@@ -65,7 +67,9 @@ def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
 
 def pack_json(fingerprint: str, rows: Rows) -> str:
     """A batch as JSON."""
-    reports = [base64.b64encode(row.tobytes()).decode("ascii") for row in rows]
+    characters = encode(rows)
+    text, length = characters.tobytes().decode("ascii"), characters.shape[1]
+    reports = [text[start : start + length] for start in range(0, len(text), length)]
     return json.dumps({"plan": fingerprint, "reports": reports})
 
 
@@ -81,12 +85,56 @@ def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
         raise WireError(WireCode.UNKNOWN_PLAN, f"the batch was made under plan {batch['plan']!r}, not {fingerprint}")
     if not batch["reports"]:
         raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
-    reports = [decode(report, report_bytes) for report in batch["reports"]]
-    return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), report_bytes)
+    return decode(batch["reports"], report_bytes)
 
 
-def decode(report: Any, report_bytes: int) -> bytes:
-    """One report from canonical base64."""
+def encode(rows: Rows) -> NDArray[np.uint8]:
+    """Each row in base64, as a row of ASCII characters: all at once, with zeros to fill the last triple of bytes."""
+    count, length = rows.shape
+    padding = -length % 3
+    triples = np.zeros((count, length + padding), np.uint8)
+    triples[:, :length] = rows
+    text = bytearray(base64.b64encode(triples.data))
+    characters = np.frombuffer(text, np.uint8).reshape(count, text_length(length))
+    characters[:, characters.shape[1] - padding :] = _PADDING
+    return characters
+
+
+def decode(reports: list[Any], report_bytes: int) -> Rows:
+    """Rows from canonical base64; whatever is not, is a `WireError`."""
+    length = text_length(report_bytes)
+    if all(isinstance(report, str) and len(report) == length and report.isascii() for report in reports):
+        characters = np.frombuffer("".join(reports).encode("ascii"), np.uint8).reshape(-1, length)
+        rows = decode_characters(characters, report_bytes)
+        if rows is not None:
+            return rows
+    return np.stack([_decode_one(report, report_bytes) for report in reports])
+
+
+def decode_characters(characters: NDArray[np.uint8], report_bytes: int) -> Rows | None:
+    """The rows behind rows of ASCII characters; None if any is not canonical base64."""
+    padding = -report_bytes % 3
+    if padding and (characters[:, -padding:] != _PADDING).any():
+        return None
+    triples = characters.copy()
+    triples[:, characters.shape[1] - padding :] = _ZERO
+    try:
+        data = base64.b64decode(triples.data, validate=True)
+    except binascii.Error:
+        return None
+    rows = np.frombuffer(data, np.uint8)
+    if rows.size != len(characters) * (report_bytes + padding):
+        return None
+    rows = rows.reshape(len(characters), -1)
+    return None if rows[:, report_bytes:].any() else np.ascontiguousarray(rows[:, :report_bytes])
+
+
+def text_length(report_bytes: int) -> int:
+    """How many characters of base64 a report takes."""
+    return -(-report_bytes // 3) * 4
+
+
+def _decode_one(report: Any, report_bytes: int) -> Rows:
     try:
         data = base64.b64decode(report if isinstance(report, str) else "?", validate=True)
     except (binascii.Error, ValueError):
@@ -95,4 +143,4 @@ def decode(report: Any, report_bytes: int) -> bytes:
         raise WireError(WireCode.BAD_BASE64, f"{str(report)[:40]!r} is not canonical base64")
     if len(data) != report_bytes:
         raise WireError(WireCode.WRONG_LENGTH, f"a report is {len(data)} bytes long, not {report_bytes}")
-    return data
+    return np.frombuffer(data, np.uint8)

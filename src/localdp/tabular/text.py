@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import gzip
 import zlib
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 
+from localdp.bitstrings import Rows
 from localdp.blocks import LONGEST_LINE, whole_lines
 from localdp.errors import DataFileError, PlanMismatchError
 from localdp.parallel import Progress
 from localdp.plan import Plan, Reports
 from localdp.tabular.formats import Format, Write, arrow, chosen, unreadable
-from localdp.wire import decode
+from localdp.wire import decode, decode_characters, encode, text_length
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,8 +41,9 @@ class Csv(Format):
         for piece in self._tables(path, ["plan", "report"], progress):
             if set(piece.column("plan").unique().to_pylist()) != {plan.fingerprint}:
                 raise PlanMismatchError(f"{path} holds reports made under another plan than {plan.fingerprint[:12]}...")
-            rows = [decode(cell or "", length) for cell in piece.column("report").to_pylist()]
-            yield Reports(plan, np.frombuffer(b"".join(rows), np.uint8).reshape(-1, length))
+            rows = _rows(piece.column("report").combine_chunks(), length)
+            rows.setflags(write=False)  # nobody else has them, so no copy is needed
+            yield Reports(plan, rows)
 
     @contextmanager
     def reports_writer(self, unfinished: Path, plan: Plan) -> Iterator[Write]:  # noqa: ARG002 (each report brings it)
@@ -115,7 +116,21 @@ def _header(line: bytes, path: Path) -> list[str]:
 
 
 def _text_batch(reports: Reports, schema: pa.Schema) -> pa.RecordBatch:
-    package = arrow()
-    encoded = [base64.b64encode(row.tobytes()).decode("ascii") for row in reports.rows]
-    plans = package.array([reports.plan.fingerprint] * len(encoded), package.string())
-    return package.RecordBatch.from_arrays([plans, package.array(encoded, package.string())], schema=schema)
+    package, count = arrow(), len(reports)
+    characters = encode(reports.rows)
+    offsets = characters.shape[1] * np.arange(count + 1, dtype=np.int32)
+    buffers = [None, package.py_buffer(offsets), package.py_buffer(characters)]
+    column = package.Array.from_buffers(package.string(), count, buffers)
+    return package.RecordBatch.from_arrays([package.repeat(reports.plan.fingerprint, count), column], schema=schema)
+
+
+def _rows(cells: pa.Array, length: int) -> Rows:
+    """The reports in cells of base64: from their characters where all are as long as they should be."""
+    _, offsets, characters = cells.buffers()
+    starts = np.frombuffer(offsets, np.int32)[cells.offset : cells.offset + len(cells) + 1]
+    if not cells.null_count and (np.diff(starts) == text_length(length)).all():
+        text = np.frombuffer(characters, np.uint8)[starts[0] : starts[-1]]
+        rows = decode_characters(text.reshape(len(cells), -1), length)
+        if rows is not None:
+            return rows
+    return decode([cell or "" for cell in cells.to_pylist()], length)
