@@ -118,8 +118,8 @@ def test_one_after_another_together_and_compiled_are_the_same(users, bits, thres
     replayed = Replay(words.tobytes() + np.full(64 * users * bits, 2**64 - 2, "<u8").tobytes())
     alone = jumps.rare_bits(replayed, 1, users * bits, threshold, 64)
     in_a_row = np.unpackbits(alone.view(np.uint8), bitorder="little")[: users * bits]
-    for lit, drawn in made:
-        assert 8 * drawn == replayed.used
+    assert made[0][1] == made[1][1] >= replayed.used // 8
+    for lit, _ in made:
         rows = np.unpackbits(lit.view(np.uint8), axis=1, bitorder="little")
         assert np.array_equal(rows[:, :bits].ravel(), in_a_row)
         assert not rows[:, bits:].any()
@@ -131,7 +131,21 @@ def test_more_lit_bits_than_anyone_expects_take_more_words(kind):
         source = _keystream([0] * 1000)
         lit = jumps.rare_bits(source, 10, 100, 2**50, 64)
     assert (np.bitwise_count(lit).sum(axis=1) == 100).all()
-    assert source.drawn == 1000
+    assert 1000 <= source.drawn < 1100
+
+
+@pytest.mark.parametrize("kind", ["numpy", "fast"])
+@pytest.mark.parametrize(("users", "bits"), [(1, 3), (1, 200), (1, 5000), (40, 700)])
+def test_the_number_of_words_tells_nothing_of_how_many_bits_are_lit(kind, users, bits):
+    """False alarms: that many words are too few about once in 10^7 draws."""
+    drawn, lit = set(), set()
+    for seed in range(100):
+        source = seeded(seed)
+        with acceleration.kernels(kind):
+            lit.add(int(np.bitwise_count(jumps.rare_bits(source, users, bits, 2**58, 64)).sum()))
+        drawn.add(source.drawn)
+    assert drawn == {jumps.jumps(2**58, 64).enough(users * bits)}
+    assert len(lit) > 1
 
 
 def test_lit_bits_are_as_frequent_and_as_spread_as_stated():

@@ -1,5 +1,7 @@
 """Write the golden vectors of the wire format. They pin it: a diff here is a new format, and needs a new version.
 
+(How random bytes become a report is pinned from the first release on; reports that were made before stay what they are.)
+
 vectors/v1/NAME.json      for each mechanism: plan, value, random bytes -> report; malformed batch -> error code
 vectors/v1/hash.json      the hash of olh and blh
 vectors/v1/field.json     the field and the hash of llh
@@ -9,23 +11,26 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from localdp import galois, hashing
+from localdp import galois, hashing, jumps
 from localdp.checks.replay import Replay
 from localdp.entropy import seeded
 from localdp.errors import WireError
 from localdp.mechanisms import MECHANISMS
+from localdp.mechanisms.unary import UnaryEncoding
 from localdp.plan import Plan, Reports
 
 FOLDER = Path(__file__).parent / "v1"
 CASES: dict[str, list[tuple[Any, float]]] = {
     "grr": [(["tea", "coffee", "wäter"], 1.0), (1000, 4.0)],
-    "sue": [(5, 1.0), (100, 2.5)],
-    "oue": [(["tea", "coffee", "wäter"], 1.0), (200, 4.0), (64, 0.000001)],
+    "sue": [(5, 1.0), (100, 2.5), (300, 7.5)],
+    "oue": [(["tea", "coffee", "wäter"], 1.0), (200, 4.0), (64, 0.000001), (1000, 8.0)],
     "ss": [(11, 1.0), (40, 0.5)],
     "olh": [(1000, 1.0), (41_270, 4.0)],
     "blh": [(1000, 1.0)],
@@ -41,6 +46,8 @@ def vectors(name: str) -> dict[str, Any]:
         plan = Plan(domain, name, epsilon)
         for turn, index in enumerate((0, 1, plan.domain.size - 1)):
             good.append(_good(plan, index, _randomness(plan, seed=100 * case + turn, reject=turn == 1)))
+        if isinstance(plan.mechanism, UnaryEncoding) and jumps.pay(plan.mechanism.noise, 64):
+            good += [_good(plan, index, words.tobytes()) for index, words in enumerate(_telling_jumps(plan.mechanism))]
         bad += _bad(plan)
     return {"mechanism": name, "good": good, "bad": bad}
 
@@ -50,6 +57,38 @@ def _randomness(plan: Plan, seed: int, reject: bool) -> bytes:
     if reject:
         words[:] = np.where(np.arange(words.size) % 3 == 0, ~np.uint64(0), words)  # a rejected or tied draw
     return words.tobytes()
+
+
+def _telling_jumps(mechanism: UnaryEncoding) -> Iterator[NDArray[np.uint64]]:
+    """Words that decide whether an implementation jumps exactly: a coin for the held item, then jumps."""
+    law = jumps.jumps(mechanism.noise, 64)
+    size = mechanism.size
+
+    def words(edge: int, count: int, more: int = 0) -> list[int]:
+        """The first words of an edge's digits, the last of them made larger or smaller."""
+        digits = [int(law.edges[edge - 1]) >> 64 * (jumps.REACH - place) & 2**64 - 1 for place in range(1, count + 1)]
+        return [*digits[:-1], digits[-1] + more]
+
+    def landing(answer: int) -> list[int]:
+        return words(answer, 1, +1) if answer else [0]
+
+    def up_to(remaining: int) -> list[int]:
+        """Jumps after which so many bits remain."""
+        steps, rest = divmod(size - remaining, 200)
+        return landing(199) * steps + (landing(rest - 1) if rest else [])
+
+    cases = [
+        [*words(5, 2, +1), *words(7, 2, -1)],  # a tie, decided either way
+        [*words(6, 3, +1), *words(4, 3, -1), *words(1, 1)],  # twice in a jump; and with the edge that ends there
+        [*landing(253), *words(254, 2, -1), *words(254, 2, +1), *landing(254)],  # the last answers, and none
+        [*up_to(20), *landing(19)],  # onto the last bit
+        [*up_to(20), *landing(20)],  # past it
+        [*up_to(20), *words(20, 2, -1)],  # a tie with the last edge that matters
+        [*up_to(20), *words(21, 1)],  # and with the first that does not
+    ]
+    for seed, case in enumerate(cases):
+        coin = seed % 2 * (2**64 - 1)
+        yield np.append(np.array([coin, *case], np.uint64), seeded(seed).words(2 * size))
 
 
 def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:

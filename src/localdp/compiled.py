@@ -112,12 +112,14 @@ def _settle(words, digits, eager, columns, last_lanes, below):
 
 
 def light_along(entropy: Keystream, law: Jumps, lit: Words, bits: int, at: int) -> int:
+    end = lit.shape[0] * bits
+
     def use(words: Words) -> int:
         nonlocal at
         used, at = _light_along(words, law.table, law.leading, lit, bits, at)
-        return int(used)
+        return int(used) if at < end else words.size
 
-    entropy.consume(law.enough(lit.shape[0] * bits - at), use)
+    entropy.consume(law.enough(end - at), use)
     return at
 
 

@@ -9,8 +9,11 @@ Nothing is rounded. U is read a word at a time: one word of `width` binary digit
 the leading digits of an edge that has more; then another word is read, and so on. Edge j has width * j digits, so an
 answer j is read from at most j + 1 words. At 64 digits the first word settles all but REACH jumps in 2^64.
 
-The leading 16 digits of the word settle nearly all jumps by looking them up. How many words are drawn depends on the
-words alone, never on anybody's value.
+The leading 16 digits of the word settle nearly all jumps by looking them up.
+
+How many jumps it takes depends on the words alone, not on anybody's value; but it tells how many bits were lit, also
+where one is then replaced by the holder's own, so it must stay as secret as the noise. A keystream therefore gives a
+number of words that is all but sure to be enough, and what is left of them is not used for anything else.
 
 >>> from localdp.entropy import seeded
 >>> jumps(threshold=2**60, width=64).draw(seeded(1), 5).tolist()
@@ -22,7 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +46,7 @@ def pay(threshold: int, width: int) -> bool:
     return 0 < threshold <= (1 << width) // 32
 
 
-@cache
+@lru_cache(maxsize=16)
 def jumps(threshold: int, width: int) -> Jumps:
     """The law of the jumps between bits that are lit with probability threshold/2^width."""
     return Jumps(threshold, width)
@@ -150,14 +153,15 @@ def _jump_along(entropy: Keystream, law: Jumps, lit: Words, bits: int) -> None:
 @accelerated
 def light_along(entropy: Keystream, law: Jumps, lit: Words, bits: int, at: int) -> int:
     """Jump along the row from bit `at` to its end or to a word that ties with an edge; where the next jump starts."""
+    end = lit.shape[0] * bits
 
     def use(words: Words) -> int:
         nonlocal at
         found, tied = law.look_up(words)
         used, at = _land(lit, bits, at, found[: tied[0]] if tied.size else found)
-        return used
+        return used if at < end else words.size
 
-    entropy.consume(law.enough(lit.shape[0] * bits - at), use)
+    entropy.consume(law.enough(end - at), use)
     return at
 
 

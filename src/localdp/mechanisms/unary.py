@@ -45,9 +45,10 @@ class UnaryEncoding(BitmapMechanism):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Noise for every bit, then the held item's own bit in its place."""
+        coins = source.integers(values.size)
         noise = jumps.rare_bits if jumps.pay(self.noise, self.width) else kernels.biased_bits
         words = noise(source, values.size, self.size, self.noise, self.width)
-        kernels.replace_bits(words, values, source.integers(values.size), self.keep)
+        kernels.replace_bits(words, values, coins, self.keep)
         return bitstrings.from_words(words, self.size)
 
     def channel(self) -> Channel:
