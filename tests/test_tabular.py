@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -360,8 +362,8 @@ def test_parquet_is_counted_where_it_lies_only_if_it_lies_there_plainly(tmp_path
     found = list(tabular.read_reports(path, plan))
     assert [len(piece) for piece in found] == [60, 40]
     assert np.array_equal(np.concatenate([piece.rows for piece in found]), reports.rows)
-    group = pq.read_metadata(path).row_group(0)
-    assert (parquet._single_page(path, group, plan) is not None) is (mapped and not nullable)
+    with pq.ParquetFile(path) as file:
+        assert (parquet._single_page(path, file, 0, plan) is not None) is (mapped and not nullable)
 
 
 def test_a_compressed_page_as_long_as_its_rows_is_not_taken_for_them(tmp_path):
@@ -390,8 +392,9 @@ def test_what_is_written_can_be_counted_where_it_lies(tmp_path, mechanism, users
     plan = ldp.Plan(2_000 * 8, mechanism, 1.0)
     with tabular.reports_writer(tmp_path / "r.parquet", plan) as write:
         write(plan.privatize(np.zeros(users, int)))
-    group = pq.read_metadata(tmp_path / "r.parquet").row_group(0)
-    assert parquet._single_page(tmp_path / "r.parquet", group, plan).size == users * plan.mechanism.report_bytes
+    with pq.ParquetFile(tmp_path / "r.parquet") as file:
+        found = parquet._single_page(tmp_path / "r.parquet", file, 0, plan)
+    assert found.size == users * plan.mechanism.report_bytes
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not say what is mapped")
@@ -408,6 +411,57 @@ def test_no_more_of_a_file_is_mapped_than_is_being_read(tmp_path, kind, monkeypa
         del piece
     assert 1 <= most <= 5
     assert str(path) not in Path("/proc/self/maps").read_text()
+
+
+def test_the_marks_of_missing_rows_are_not_taken_for_a_report(tmp_path):
+    """Eight rows, one of them missing: where six bytes say which, they are as long as the report that is not there."""
+    plan = ldp.Plan(48, "oue", 1.0)
+    rows = [bytes(row) for row in plan.privatize([1] * 8, seed=1).rows]
+    rows[3] = None
+    table = pa.table({"report": pa.array(rows, pa.binary(6))}).replace_schema_metadata(
+        {"localdp-plan": plan.fingerprint}
+    )
+    plainly = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(table, tmp_path / "r.parquet", **plainly)
+    with pytest.raises(WireError, match="a row without a report"):
+        list(tabular.read_reports(tmp_path / "r.parquet", plan))
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".arrow"])
+def test_a_file_with_any_byte_altered_is_read_or_refused_in_words(tmp_path, kind):
+    """In a process of its own: what a library aborts on, no exception tells."""
+    plan = ldp.Plan(41, "oue", 1.0)
+    with tabular.reports_writer(tmp_path / f"r{kind}", plan) as write:
+        write(plan.privatize([1] * 20, seed=1))
+        write(plan.privatize([2] * 20, seed=2))
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    code = """
+import pathlib, random, sys
+import localdp as ldp
+from localdp import tabular
+folder, kind = pathlib.Path(sys.argv[1]), sys.argv[2]
+plan = ldp.Plan.from_json((folder / "plan.json").read_text())
+whole = (folder / f"r{kind}").read_bytes()
+altered, chance, refused = folder / f"altered{kind}", random.Random(1), 0
+for place in 4 * list(range(len(whole))):
+    octets = bytearray(whole)
+    octets[place] ^= chance.randrange(1, 256)
+    altered.unlink(missing_ok=True)
+    altered.write_bytes(octets)
+    try:
+        read = sum(len(reports) for reports in tabular.read_reports(altered, plan))
+    except ldp.errors.LocalDPError as error:
+        refused += 1
+        assert len(str(error).splitlines()) == 1
+    else:
+        assert read <= 40
+print(refused)
+"""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code, tmp_path, kind], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
 
 
 def test_without_pyarrow_it_is_named(monkeypatch, tmp_path):

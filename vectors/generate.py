@@ -1,6 +1,6 @@
 """Write the golden vectors of the wire format. They pin it: a diff here is a new format, and needs a new version.
 
-(How random bytes become a report is pinned from the first release on; reports that were made before stay what they are.)
+(How random bytes become a report is pinned from the first release on.)
 
 vectors/v1/NAME.json      for each mechanism: plan, value, random bytes -> report; malformed batch -> error code
 vectors/v1/hash.json      the hash of olh and blh

@@ -207,7 +207,10 @@ def _sum_over_blocks(
     step = max(_BLOCK_REPORTS, total.size)
     for start in range(0, rows.shape[0], step):
         reports = bitstrings.to_integers(rows[start : start + step])
-        total += work(reports & np.uint64(total.size - 1), reports >> np.uint64(degree), degree, bits)
+        symbols = reports >> np.uint64(degree) & np.uint64(
+            (1 << bits) - 1
+        )  # no row, valid or not, counts out of bounds
+        total += work(reports & np.uint64(total.size - 1), symbols, degree, bits)
     return total
 
 

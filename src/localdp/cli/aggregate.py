@@ -35,7 +35,7 @@ def command(
     if out.suffix.lower() != ".agg":
         raise InvalidInputError(f"an aggregate is a .agg file, not {out}")
     check_place(out, replace=force)
-    if len({path.resolve() for path in reports}) < len(reports):
+    if len({(path.stat().st_dev, path.stat().st_ino) for path in reports}) < len(reports):
         raise InvalidInputError("a file was given twice: its reports would count twice")
     total = Aggregate(shared)
     for path in reports:

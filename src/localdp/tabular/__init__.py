@@ -82,8 +82,8 @@ def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
             raise DataFileError(f"{path} has an empty cell in that column, which cannot be an item")
         try:
             seen.update(dict.fromkeys(piece.unique().to_pylist()))
-        except (package.ArrowException, TypeError):
-            raise DataFileError(f"the column of {path} holds {piece.type}, which cannot be items") from None
+        except (package.ArrowException, TypeError, UnicodeDecodeError):
+            raise DataFileError(f"the column of {path} holds {piece.type} that cannot be items") from None
     return list(seen)
 
 

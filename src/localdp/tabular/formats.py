@@ -60,7 +60,7 @@ def readable(path: Path, kind: str) -> Iterator[None]:
     """What Arrow says of a file that is not of its kind, as a `DataFileError`; what the system says, as it is."""
     try:
         yield
-    except arrow().ArrowException as error:
+    except (arrow().ArrowException, UnicodeDecodeError) as error:
         raise unreadable(path, kind, error) from None
     except OSError as error:
         if error.errno is not None:
@@ -86,4 +86,6 @@ def chosen(names: list[str], column: str | None, path: Path) -> str:
         raise DataFileError(f"{path} has {len(names)} columns: say which holds the items ({', '.join(names[:8])})")
     if column not in names:
         raise DataFileError(f"{path} has no column {column!r}: it has {', '.join(names[:8])}")
+    if names.count(column) > 1:
+        raise DataFileError(f"{path} has two columns of the name {column!r}")
     return column

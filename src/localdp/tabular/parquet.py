@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from localdp.errors import DataFileError
 from localdp.parallel import Progress
 from localdp.plan import Plan, Reports
 from localdp.tabular import columns
@@ -38,16 +39,18 @@ class Parquet(Format):
         most = columns.piece_rows(plan)
         with _opened(path) as file:
             check_schema(file.schema_arrow, plan, path)
-            groups = file.metadata.num_row_groups
-            if any(file.metadata.row_group(group).num_rows > most for group in range(groups)):
+            rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+            if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
+                raise DataFileError(f"{path} is not a Parquet file that can be read: its groups of rows do not add up")
+            if any(count > most for count in rows):
                 for piece in _pieces(file, "report", most, progress):
                     yield columns.reports_of(piece, plan, path)
                 return
-            read = read_ahead(lambda group: _group(path, file.metadata, group, plan), range(groups))
+            read = read_ahead(lambda group: _group(path, file.metadata, group, plan), range(len(rows)))
             for done, reports in enumerate(read, 1):
                 yield reports
                 if progress is not None:
-                    progress(done, groups)
+                    progress(done, len(rows))
 
     @contextmanager
     def reports_writer(self, unfinished: Path, plan: Plan) -> Iterator[Write]:
@@ -92,27 +95,39 @@ def _pieces(file: Any, column: str, rows: int, progress: Progress | None) -> Ite
 
 def _group(path: Path, metadata: Any, group: int, plan: Plan) -> Reports:
     """The reports in a row group."""
-    rows = _single_page(path, metadata.row_group(group), plan)
-    if rows is not None:
-        return columns.reports_in(rows, plan)
     with _opened(path, metadata=metadata) as file:
+        rows = _single_page(path, file, group, plan)
+        if rows is not None:
+            return columns.reports_in(rows, plan)
         table = file.read_row_group(group, columns=["report"], use_threads=False)
         return columns.reports_of(table.column(0).combine_chunks(), plan, path)
 
 
-def _single_page(path: Path, group: Any, plan: Plan) -> pa.Buffer | None:
-    """The rows of a group where they lie in the file, if they are one page and all there is in it."""
-    chunk = next(chunk for chunk in map(group.column, range(group.num_columns)) if chunk.path_in_schema == "report")
-    size = group.num_rows * plan.mechanism.report_bytes
-    header = _page_header(group.num_rows, size)
-    if chunk.compression != "UNCOMPRESSED":
+def _single_page(path: Path, file: Any, group: int, plan: Plan) -> pa.Buffer | None:
+    """The rows of a group where they lie in the file, if they are one page and all there is in it.
+
+    Arrow reads the first row before, so that a file it refuses is refused, and in the same words.
+    """
+    first = next(file.iter_batches(1, row_groups=[group], columns=["report"], use_threads=False), None)
+    leaves = [file.schema.column(place) for place in range(len(file.schema))]
+    place = [leaf.path for leaf in leaves].index("report")
+    if first is None or leaves[place].max_definition_level or leaves[place].max_repetition_level:
         return None
-    with readable(path, "a Parquet"), arrow().memory_map(str(path)) as source:
+    chunk, count = file.metadata.row_group(group).column(place), file.metadata.row_group(group).num_rows
+    size = count * plan.mechanism.report_bytes
+    header = _page_header(count, size)
+    if chunk.compression != "UNCOMPRESSED" or chunk.total_compressed_size != len(header) + size:
+        return None
+    with arrow().memory_map(str(path)) as source:
         source.seek(chunk.data_page_offset)
         if source.read(len(header)) != header:
             return None
         rows = source.read_buffer(size)
-        return rows if rows.size == size else None
+        return (
+            rows
+            if rows.size == size and rows[: plan.mechanism.report_bytes] == first.column(0)[0].as_buffer()
+            else None
+        )
 
 
 def _page_header(values: int, size: int) -> bytes:
