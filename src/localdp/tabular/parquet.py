@@ -41,7 +41,7 @@ class Parquet(Format):
             check_schema(file.schema_arrow, plan, path)
             rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
             if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
-                raise DataFileError(f"{path} is not a Parquet file that can be read: its groups of rows do not add up")
+                raise _rows_missing(path)
             if any(count > most for count in rows):
                 for piece in _pieces(file, "report", most, progress):
                     yield columns.reports_of(piece, plan, path)
@@ -100,7 +100,13 @@ def _group(path: Path, metadata: Any, group: int, plan: Plan) -> Reports:
         if rows is not None:
             return columns.reports_in(rows, plan)
         table = file.read_row_group(group, columns=["report"], use_threads=False)
+        if table.num_rows != file.metadata.row_group(group).num_rows:
+            raise _rows_missing(path)
         return columns.reports_of(table.column(0).combine_chunks(), plan, path)
+
+
+def _rows_missing(path: Path) -> DataFileError:
+    return DataFileError(f"{path} is not a Parquet file that can be read: it has other rows than it says")
 
 
 def _single_page(path: Path, file: Any, group: int, plan: Plan) -> pa.Buffer | None:
