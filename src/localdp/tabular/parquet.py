@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LARGEST_PAGE = 1 << 30
+_READ_AHEAD = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class Parquet(Format):
     typed: ClassVar[bool] = True
 
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
-        with _opened(path) as file:
+        with _opened(path, buffer_size=_READ_AHEAD) as file:
             yield from _pieces(file, chosen(file.schema_arrow.names, name, path), columns.PIECE_ROWS, progress)
 
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
         most = columns.piece_rows(plan)
-        with _opened(path) as file:
+        with _opened(path, buffer_size=_READ_AHEAD) as file:
             check_schema(file.schema_arrow, plan, path)
             rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
             if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
@@ -79,7 +80,7 @@ def _plainly() -> dict[str, Any]:
 def _opened(path: Path, **options: Any) -> Iterator[Any]:
     with (
         readable(path, "a Parquet"),
-        arrow("parquet").parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, **options) as file,
+        arrow("parquet").parquet.ParquetFile(path, pre_buffer=False, **options) as file,
     ):
         yield file
 
@@ -95,7 +96,7 @@ def _pieces(file: Any, column: str, rows: int, progress: Progress | None) -> Ite
 
 def _group(path: Path, metadata: Any, group: int, plan: Plan) -> Reports:
     """The reports in a row group."""
-    with _opened(path, metadata=metadata) as file:
+    with _opened(path, metadata=metadata, memory_map=True) as file:  # so that a page is not read for its first row
         rows = _single_page(path, file, group, plan)
         if rows is not None:
             return columns.reports_in(rows, plan)
