@@ -38,7 +38,7 @@ REACH = 254
 UNSETTLED = 255
 _LOOKED_UP = 16
 
-Answers = NDArray[np.int64]
+Answers = NDArray[np.uint8]
 
 
 def pay(threshold: int, width: int) -> bool:
@@ -93,7 +93,7 @@ class Jumps:
         expected = bits * self._a_bit
         return math.ceil(expected + 5 * math.sqrt(expected) + 5)
 
-    def draw(self, entropy: Entropy, who: Who, within: Answers | None = None) -> Answers:
+    def draw(self, entropy: Entropy, who: Who, within: NDArray[np.int64] | None = None) -> Answers:
         """A jump for each user; answers at or past `within`, if given, need not be told apart."""
         words = entropy.integers(who)
         found, tied = self.look_up(words)
@@ -104,14 +104,16 @@ class Jumps:
 
     def look_up(self, words: Words) -> tuple[Answers, NDArray[np.intp]]:
         """The answer that each word settles, and which words do not."""
-        found = self.table[(words >> self.shift).view(np.int64)].astype(np.int64)
+        found = self.table[(words >> self.shift).view(np.int64)]
         open_ = np.flatnonzero(found == UNSETTLED)
         found[open_], most = (np.searchsorted(self.leading, words[open_], side=side) for side in ("left", "right"))
         return found, open_[found[open_] != most]
 
-    def _settle(self, entropy: Entropy, who: NDArray[np.intp], words: Words, within: Answers | None) -> Answers:
+    def _settle(
+        self, entropy: Entropy, who: NDArray[np.intp], words: Words, within: NDArray[np.int64] | None
+    ) -> Answers:
         """Read on until it is known which edges are at or below U."""
-        found = np.zeros(who.size, np.int64)
+        found = np.zeros(who.size, np.uint8)
         digits, open_, unread = words.astype(object), np.arange(who.size), self.width * (REACH - 1)
         while True:
             fewest, most = (
@@ -169,7 +171,7 @@ def _land(lit: Words, bits: int, at: int, found: Answers) -> tuple[int, int]:
     """Light the bits where jumps along the row land; how many it takes to its end, and where the next starts."""
     users = lit.shape[0]
     lands = found < REACH
-    starts = np.cumsum(found + lands)
+    starts = np.cumsum(found + lands, dtype=np.int64)
     starts += at
     used = min(int(np.searchsorted(starts, users * bits)) + 1, found.size)
     places = starts[:used][lands[:used]]
