@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 import localdp as ldp
-from localdp import acceleration
+from localdp import acceleration, parallel
 from localdp.bench.peers import Peer
 from localdp.bench.timing import Steps, interleaved, seconds
 
 KERNELS = ("fast", "numpy")
+ALONE = "one thread"
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,12 @@ def values_of(size: int, users: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, size, users)
 
 
-def ours(case: Case, kernels: str) -> Callable[[], Steps]:
+def ours(case: Case, kernels: str, threads: int) -> Callable[[], Steps]:
     """A run of ours, in seconds a user."""
     plan, values = ldp.Plan(case.size, case.mechanism, case.epsilon), values_of(case.size, case.users)
 
     def run() -> Steps:
-        with acceleration.kernels(kernels):
+        with acceleration.kernels(kernels), _threads(threads):
             made: list[ldp.Reports] = []
             privatizing = seconds(lambda: made.append(plan.privatize(values)))
             aggregating = seconds(lambda: plan.aggregate(made[0]))
@@ -73,6 +76,18 @@ def ours(case: Case, kernels: str) -> Callable[[], Steps]:
 
     run()  # compiles, or loads what was compiled
     return run
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    before = os.environ.get("LOCALDP_THREADS")
+    os.environ["LOCALDP_THREADS"] = str(number)
+    try:
+        yield
+    finally:
+        del os.environ["LOCALDP_THREADS"]
+        if before is not None:
+            os.environ["LOCALDP_THREADS"] = before
 
 
 def theirs(case: Case, peer: Peer, protocol: str, users: int) -> Callable[[], Steps]:
@@ -87,8 +102,9 @@ def theirs(case: Case, peer: Peer, protocol: str, users: int) -> Callable[[], St
 
 
 def measure(case: Case, peers: dict[str, Peer], times: int) -> dict[str, Steps]:
-    """Seconds a user of each step, for `fast`, `numpy` and every peer, interleaved."""
-    sides = {kind: ours(case, kind) for kind in KERNELS}
+    """Seconds a user of each step, for `fast`, `numpy`, both on one thread, and every peer, interleaved."""
+    sides = {kind: ours(case, kind, parallel.workers()) for kind in KERNELS}
+    sides |= {f"{kind}, {ALONE}": ours(case, kind, 1) for kind in KERNELS}
     for name, (protocol, users) in case.peers.items():
         sides[name] = theirs(case, peers.get(name, peers["pure-ldp"]), protocol, users)
     best = interleaved(sides, times)

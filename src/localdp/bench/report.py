@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from localdp.bench.cases import Case
+from localdp.bench.cases import ALONE, Case
 from localdp.bench.growth import Growth
 from localdp.bench.limits import Share
 from localdp.bench.timing import Steps
@@ -32,7 +32,9 @@ def against_peers(cases: list[tuple[Case, Figures]], steps: tuple[str, ...]) -> 
         for step in steps:
             others = {name: figures[name][step] for name in case.peers}
             fastest = min(others, key=others.__getitem__)
-            fast, plain = figures["fast"][step], figures["numpy"][step]
+            fast, plain, fast_alone, plain_alone = (
+                figures[side][step] for side in ("fast", "numpy", f"fast, {ALONE}", f"numpy, {ALONE}")
+            )
             rows.append(
                 [
                     case.mechanism,
@@ -46,10 +48,13 @@ def against_peers(cases: list[tuple[Case, Figures]], steps: tuple[str, ...]) -> 
                     f"**{others[fastest] / fast:,.0f}**",
                     f"{others[fastest] / plain:,.0f}",
                     f"{plain / fast:.1f}",
+                    f"{plain_alone / fast_alone:.1f}",
                 ]
             )
     heads = ("", "n", "d", "epsilon", "step", "fast, µs", "NumPy, µs", "peers, µs")
-    return table((*heads, "fastest peer / fast", "fastest peer / NumPy", "NumPy / fast"), rows)
+    return table(
+        (*heads, "fastest peer / fast", "fastest peer / NumPy", "NumPy / fast", f"NumPy / fast, {ALONE}"), rows
+    )
 
 
 def against_machine(limits: dict[str, float], shares: list[Share]) -> str:
