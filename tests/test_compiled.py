@@ -270,7 +270,10 @@ def test_compiled_kernels_give_the_pinned_reports(name):
         with acceleration.kernels("fast"):
             rows = plan.mechanism.randomize(plan.domain.indices([case["value"]]), source)
         assert base64.b64encode(rows.tobytes()).decode() == case["report"]
-        assert 16 * source.drawn >= len(case["random"])  # more than is used, where bits are jumped to
+        if name in ("sue", "oue") and jumps.pay(plan.mechanism.noise, 64):
+            assert 16 * source.drawn >= len(case["random"])  # more than enough, but after a tie at the end
+        else:
+            assert 16 * source.drawn == len(case["random"])
 
 
 def test_numba_is_known_to_one_module():

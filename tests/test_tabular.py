@@ -427,8 +427,9 @@ def test_the_marks_of_missing_rows_are_not_taken_for_a_report(tmp_path):
         list(tabular.read_reports(tmp_path / "r.parquet", plan))
 
 
+@pytest.mark.parametrize("piece_bytes", [1 << 26, 60])
 @pytest.mark.parametrize("kind", [".parquet", ".arrow"])
-def test_a_file_with_any_byte_altered_is_read_or_refused_in_words(tmp_path, kind):
+def test_a_file_with_any_byte_altered_is_read_or_refused_in_words(tmp_path, kind, piece_bytes):
     """In a process of its own: what a library aborts on, no exception tells."""
     plan = ldp.Plan(41, "oue", 1.0)
     with tabular.reports_writer(tmp_path / f"r{kind}", plan) as write:
@@ -440,6 +441,7 @@ import pathlib, random, sys
 import localdp as ldp
 from localdp import tabular
 folder, kind = pathlib.Path(sys.argv[1]), sys.argv[2]
+tabular.columns.PIECE_BYTES = int(sys.argv[3])
 plan = ldp.Plan.from_json((folder / "plan.json").read_text())
 whole = (folder / f"r{kind}").read_bytes()
 altered, chance, refused = folder / f"altered{kind}", random.Random(1), 0
@@ -458,7 +460,11 @@ for place in 4 * list(range(len(whole))):
 print(refused)
 """
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code, tmp_path, kind], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", code, tmp_path, kind, str(piece_bytes)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100

@@ -6,7 +6,6 @@ disk); 130 after Ctrl-C. Commands import what they need when they run, so that h
 
 from __future__ import annotations
 
-import gc
 import sys
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -19,7 +18,6 @@ from localdp.cli.output import fail
 from localdp.errors import LocalDPError
 
 INTERRUPTED = 130
-RARELY = 1 << 16
 UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
 
 
@@ -68,7 +66,6 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
 
 def main() -> None:
     """Run the command that was asked for, and end the process with its exit code."""
-    gc.set_threshold(RARELY)  # what a command loads is many objects and no garbage
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # any item can be shown on any terminal

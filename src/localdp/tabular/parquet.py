@@ -34,7 +34,7 @@ class Parquet(Format):
 
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
         with _opened(path, buffer_size=_READ_AHEAD) as file:
-            yield from _pieces(file, chosen(file.schema_arrow.names, name, path), columns.PIECE_ROWS, progress)
+            yield from _pieces(path, file, chosen(file.schema_arrow.names, name, path), columns.PIECE_ROWS, progress)
 
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
         most = columns.piece_rows(plan)
@@ -44,7 +44,7 @@ class Parquet(Format):
             if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
                 raise _rows_missing(path)
             if any(count > most for count in rows):
-                for piece in _pieces(file, "report", most, progress):
+                for piece in _pieces(path, file, "report", most, progress):
                     yield columns.reports_of(piece, plan, path)
                 return
             read = read_ahead(lambda group: _group(path, file.metadata, group, plan), range(len(rows)))
@@ -85,13 +85,15 @@ def _opened(path: Path, **options: Any) -> Iterator[Any]:
         yield file
 
 
-def _pieces(file: Any, column: str, rows: int, progress: Progress | None) -> Iterator[pa.Array]:
+def _pieces(path: Path, file: Any, column: str, rows: int, progress: Progress | None) -> Iterator[pa.Array]:
     done = 0
     for batch in file.iter_batches(batch_size=rows, columns=[column], use_threads=False):
         done += batch.num_rows
         if progress is not None:
             progress(done, file.metadata.num_rows)
         yield plain(batch.column(0))
+    if done != file.metadata.num_rows:
+        raise _rows_missing(path)
 
 
 def _group(path: Path, metadata: Any, group: int, plan: Plan) -> Reports:
