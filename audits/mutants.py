@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from localdp import bitstrings, kernels
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy, Who, Words
+from localdp.formats import bitstrings
+from localdp.kernels.biased_bits import biased_bits
 from localdp.mechanisms import OptimizedUnary, RandomizedResponse
-from localdp.mechanisms.base import Indices
+from localdp.randomness.keystream import Entropy, Who
+from localdp.types import Indices, Rows, Words
 
 
 class UnclearedBit(OptimizedUnary):
@@ -17,7 +17,7 @@ class UnclearedBit(OptimizedUnary):
     name = "oue-uncleared"
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        words = kernels.biased_bits(source, values.size, self.size, self.noise, self.width)
+        words = biased_bits(source, values.size, self.size, self.noise, self.width)
         lit = source.integers(values.size) < self.keep
         words[np.arange(values.size), values >> 6] |= (np.uint64(1) << (values & 63).astype(np.uint64)) * lit
         return bitstrings.from_words(words, self.size)
@@ -29,7 +29,7 @@ class SwappedProbabilities(OptimizedUnary):
     name = "oue-swapped"
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        words = kernels.biased_bits(source, values.size, self.size, self.keep, self.width)
+        words = biased_bits(source, values.size, self.size, self.keep, self.width)
         lit = source.integers(values.size) < self.noise
         users, column = np.arange(values.size), values >> 6
         bit = np.uint64(1) << (values & 63).astype(np.uint64)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import localdp as ldp
-from localdp import tabular
+from localdp import files
 
 COMMAND = Path(sys.executable).parent / "localdp"
 BLOCK_USERS = 20_000
@@ -42,7 +42,7 @@ def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
     counts = blocks * plan.aggregate(block).counts
     for kind in ("parquet", "arrow"):
         path, out = folder / f"reports.{kind}", folder / f"{kind}.agg"
-        with tabular.reports_writer(path, plan) as write:
+        with files.reports_writer(path, plan) as write:
             for _ in range(blocks):
                 write(block)
         kernel = kernel_speed(plan, np.tile(block.rows, (min(blocks, 12), 1)))

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import galois, hashing, jumps
 from localdp.checks.replay import Replay
-from localdp.entropy import seeded
 from localdp.errors import WireError
+from localdp.kernels import linear_hash, local_hash, rare_bits
+from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms import MECHANISMS
 from localdp.mechanisms.unary import UnaryEncoding
-from localdp.plan import Plan, Reports
+from localdp.plan.plan import Plan, Reports
+from localdp.randomness.keystream import seeded
 
 FOLDER = Path(__file__).parent / "v1"
 CASES: dict[str, list[tuple[Any, float]]] = {
@@ -46,7 +47,7 @@ def vectors(name: str) -> dict[str, Any]:
         plan = Plan(domain, name, epsilon)
         for turn, index in enumerate((0, 1, plan.domain.size - 1)):
             good.append(_good(plan, index, _randomness(plan, seed=100 * case + turn, reject=turn == 1)))
-        if isinstance(plan.mechanism, UnaryEncoding) and jumps.pay(plan.mechanism.noise, 64):
+        if isinstance(plan.mechanism, UnaryEncoding) and rare_bits.pay(plan.mechanism.noise, 64):
             good += [_good(plan, index, words.tobytes()) for index, words in enumerate(_telling_jumps(plan.mechanism))]
         bad += _bad(plan)
     return {"mechanism": name, "good": good, "bad": bad}
@@ -61,12 +62,14 @@ def _randomness(plan: Plan, seed: int, reject: bool) -> bytes:
 
 def _telling_jumps(mechanism: UnaryEncoding) -> Iterator[NDArray[np.uint64]]:
     """Words that decide whether an implementation jumps exactly: a coin for the held item, then jumps."""
-    law = jumps.jumps(mechanism.noise, 64)
+    law = rare_bits.jumps(mechanism.noise, 64)
     size = mechanism.size
 
     def words(edge: int, count: int, more: int = 0) -> list[int]:
         """The first words of an edge's digits, the last of them made larger or smaller."""
-        digits = [int(law.edges[edge - 1]) >> 64 * (jumps.REACH - place) & 2**64 - 1 for place in range(1, count + 1)]
+        digits = [
+            int(law.edges[edge - 1]) >> 64 * (rare_bits.REACH - place) & 2**64 - 1 for place in range(1, count + 1)
+        ]
         return [*digits[:-1], digits[-1] + more]
 
     def landing(answer: int) -> list[int]:
@@ -163,8 +166,8 @@ def hash_vectors() -> list[dict[str, int]]:
     for seed in (0, 1, 0xDEADBEEF, 2**32 - 1):
         for item in (0, 1, 41_269, 2**32 - 2):
             for symbols in (2, 4, 56):
-                mixed = hashing.mixed_items(np.array([item], np.uint32))
-                symbol = int(hashing.local_hash(np.array([seed], np.uint32), mixed, symbols)[0])
+                mixed = local_hash.mixed_items(np.array([item], np.uint32))
+                symbol = int(local_hash.local_hash(np.array([seed], np.uint32), mixed, symbols)[0])
                 cases.append({"seed": seed, "item": item, "symbols": symbols, "symbol": symbol})
     return cases
 
@@ -176,9 +179,9 @@ def field_vectors() -> dict[str, Any]:
         for multiplier, item in ((1, 1), ((1 << degree) - 1, (1 << degree) - 1), (0x9E3779B9 % (1 << degree) or 1, 5)):
             item %= 1 << degree
             pair = (np.array([value], np.uint64) for value in (multiplier, item))
-            symbol = int(galois.linear_hash(*pair, degree, bits)[0])
+            symbol = int(linear_hash.linear_hash(*pair, degree, bits)[0])
             cases.append({"degree": degree, "bits": bits, "multiplier": multiplier, "item": item, "symbol": symbol})
-    return {"polynomials": {str(degree): galois.irreducible(degree) for degree in range(1, 33)}, "hashes": cases}
+    return {"polynomials": {str(degree): irreducible(degree) for degree in range(1, 33)}, "hashes": cases}
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from localdp.table import Table
 
 if TYPE_CHECKING:
     from localdp.advice import Advice, advise
-    from localdp.calibrated import Calibrated
+    from localdp.estimate.calibrated import Calibrated
     from localdp.priors import (
         NPMLE,
         FittedPrior,
@@ -79,7 +79,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         import importlib
 
-        sources = {"Calibrated": "localdp.calibrated", "Advice": "localdp.advice", "advise": "localdp.advice"}
+        sources = {"Calibrated": "localdp.estimate.calibrated", "Advice": "localdp.advice", "advise": "localdp.advice"}
         source = sources.get(name, "localdp.priors")
         return getattr(importlib.import_module(source), name)
     raise AttributeError(f"module 'localdp' has no attribute {name!r}")

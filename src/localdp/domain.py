@@ -15,14 +15,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from localdp import canonical
 from localdp.errors import DomainError, UnknownItemError
+from localdp.formats import canonical_json
 from localdp.frozen import Frozen
+from localdp.types import Indices
+from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE
 
 Item = str | int | float | bool
-LARGEST_SIZE = 2**32
 
 
 class Domain(Frozen):
@@ -53,24 +54,27 @@ class Domain(Frozen):
         """d, the number of items."""
         return len(self.items)
 
-    def indices(self, values: ArrayLike) -> NDArray[np.int64]:
+    def indices(self, values: ArrayLike) -> Indices:
         """The index of each value; `UnknownItemError` names the values that are not items."""
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(self.items, range):
-            return self._checked_indices(values if isinstance(values, np.ndarray) else list(values))
+            return checked_indices(values if isinstance(values, np.ndarray) else list(values), self.size)
         listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
         try:
             return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
         except (KeyError, TypeError):
-            raise self._unknown([value for value in listed if not self._holds(value)]) from None
+            strangers = [value for value in listed if not self._holds(value)]
+            raise _unknown(strangers, f"the {self.size} items of the domain") from None
 
     def to_json(self) -> dict[str, Any]:
         """The domain as a JSON value."""
         return {"size": self.size} if isinstance(self.items, range) else {"items": list(self.items)}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Domain) and canonical.dumps(self.to_json()) == canonical.dumps(other.to_json())
+        return isinstance(other, Domain) and canonical_json.dumps(self.to_json()) == canonical_json.dumps(
+            other.to_json()
+        )
 
     def __hash__(self) -> int:
         return hash(self.items)
@@ -90,29 +94,32 @@ class Domain(Frozen):
         except TypeError:
             return False
 
-    def _checked_indices(self, values: Any) -> NDArray[np.int64]:
-        try:
-            array = np.asarray(values)
-        except ValueError:
-            array = np.asarray(values, object)
-        if array.size == 0:
-            return np.zeros(0, np.int64)
-        if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-            strange = [value for value in array.tolist() if isinstance(value, bool) or not isinstance(value, int)]
-            raise self._unknown(strange or array.tolist())
-        outside = (array < 0) | (array >= self.size)
-        if outside.any():
-            raise self._unknown(array[outside].tolist())
-        return array.astype(np.int64)
 
-    def _unknown(self, values: list[Any]) -> UnknownItemError:
-        distinct = list(dict.fromkeys(map(repr, values)))
-        shown = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
-        what = f"0..{self.size - 1}" if isinstance(self.items, range) else f"the {self.size} items of the domain"
-        return UnknownItemError(
-            f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {shown}; "
-            "every user must hold an item of the domain, so drop them or add an item for the rest"
-        )
+def checked_indices(values: Any, size: int) -> Indices:
+    """Places in a domain of this size, as int64; `UnknownItemError` names what is not one."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(values, object)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    places = f"0..{size - 1}"
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        strange = [value for value in array.tolist() if isinstance(value, bool) or not isinstance(value, int)]
+        raise _unknown(strange or array.tolist(), places)
+    outside = (array < 0) | (array >= size)
+    if outside.any():
+        raise _unknown(array[outside].tolist(), places)
+    return array.astype(np.int64)
+
+
+def _unknown(values: list[Any], what: str) -> UnknownItemError:
+    distinct = list(dict.fromkeys(map(repr, values)))
+    shown = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
+    return UnknownItemError(
+        f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {shown}; "
+        "every user must hold an item of the domain, so drop them or add an item for the rest"
+    )
 
 
 def _is_not_flat(values: object) -> bool:
@@ -147,9 +154,9 @@ def _checked_items(items: object) -> tuple[Item, ...]:
 def _check_item(item: object) -> None:
     if not isinstance(item, str | int | float) or (isinstance(item, float) and not math.isfinite(item)):
         raise DomainError(f"{item!r} cannot be an item: items are strings, whole numbers, finite floats or booleans")
-    if not isinstance(item, str) and abs(item) > canonical.LARGEST_EXACT_INTEGER:
+    if not isinstance(item, str) and abs(item) > LARGEST_EXACT_INTEGER:
         raise DomainError("a number past 2^53 cannot be an item, since other languages lose its digits: use strings")
     try:
-        canonical.dumps(item)
+        canonical_json.dumps(item)
     except ValueError as error:
         raise DomainError(f"{item!r} cannot be an item: {error}") from None

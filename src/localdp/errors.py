@@ -48,6 +48,16 @@ class UnknownMechanismError(InvalidInputError):
 class ImpureMechanismError(InvalidInputError):
     """A mechanism without the two support probabilities p* and q*, so nothing here can debias it."""
 
+    @classmethod
+    def of(cls, what: str) -> ImpureMechanismError:
+        """The error that says why this cannot be used, and what can be used instead."""
+        return cls(
+            f"{what} is not a pure mechanism: there is no one probability p* that a report supports the item its user "
+            "holds, and no one q* that it supports another, the same for all items. Without them the noise depends on "
+            "everybody's items, so its estimates can be neither debiased nor calibrated here; use a pure mechanism "
+            "such as 'llh', 'oue' or 'grr'"
+        )
+
 
 class ChannelTooLargeError(InvalidInputError):
     """The exact channel was asked of a domain too large to list."""

@@ -14,11 +14,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from localdp.errors import FrequencyError, InvalidInputError
-
-Vector = NDArray[np.float64]
+from localdp.types import Places, Vector
 
 
 def estimation_error(estimated: ArrayLike, true: ArrayLike) -> float:
@@ -66,7 +65,7 @@ def top_error(estimated: ArrayLike, true: ArrayLike, k: int) -> float:
     return float(np.mean((found[top] - truth[top]) ** 2))
 
 
-def true_hitters(true: ArrayLike, threshold: float) -> NDArray[np.intp]:
+def true_hitters(true: ArrayLike, threshold: float) -> Places:
     """The indices of the items with true frequencies larger than the threshold.
 
     >>> true_hitters([10, 3, 7], threshold=3).tolist()

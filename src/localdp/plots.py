@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from localdp.calibrated import Calibrated
 from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
-from localdp.frequencies import Frequencies
+from localdp.estimate import Frequencies
+from localdp.estimate.calibrated import Calibrated
 from localdp.hitters import HeavyHitters
 from localdp.table import printable
+from localdp.types import Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Vector = NDArray[np.float64]
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",

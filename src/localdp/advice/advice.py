@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from localdp.advice import words
+from localdp.advice import sentences
 from localdp.advice.options import Option, best_option, every_option
 from localdp.advice.shapes import ZIPF, Like, shaped
 from localdp.advice.targets import Target, checked_target, percent
 from localdp.domain import Domain, Item
 from localdp.errors import DomainError, InvalidInputError
-from localdp.estimate import checked_users
 from localdp.mechanisms import create
 from localdp.plan import Plan
 from localdp.table import Table
+from localdp.validation import checked_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,8 +133,10 @@ class Advice:
         chosen = self.options.index(self.chosen)
         marked = [f"{'>' if place == chosen else ' '} {row}" for place, row in enumerate(rows)]
         curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "calibrated", "raw")), strict=True)
-        sentences = [textwrap.fill(sentence, _WIDTH) for sentence in (words.LEGEND, *self.why)]
-        return "\n".join([title, "", f"  {head}", *marked, "", *_interleaved(sentences), words.picture(list(curve))])
+        paragraphs = [textwrap.fill(sentence, _WIDTH) for sentence in (sentences.LEGEND, *self.why)]
+        return "\n".join(
+            [title, "", f"  {head}", *marked, "", *_interleaved(paragraphs), sentences.picture(list(curve))]
+        )
 
     def __repr__(self) -> str:
         return (
@@ -190,15 +192,15 @@ def _one_epsilon(
     options = every_option(epsilon, shaped(like, items, users))
     chosen = next(option for option in options if option.mechanism == choice.mechanism.name)
     reason = choice.why.removeprefix(chosen.mechanism)
-    why = [f"Take {chosen.mechanism}: it{reason}.", words.odds(epsilon)]
+    why = [f"Take {chosen.mechanism}: it{reason}.", sentences.odds(epsilon)]
     if target is not None:
         others = [(step, target.users(create("auto", items, step).mechanism)) for step in LADDER if step != epsilon]
-        why.append(words.reached(target, chosen, None if found else given, others))
+        why.append(sentences.reached(target, chosen, None if found else given, others))
     if found:
         why.insert(
             0, f"Epsilon {epsilon:g} is the least, in steps of 0.01, at which {users:,} users are enough {target}."
         )
-    why += [*words.outlook(chosen), *words.assumption(chosen.shape.name)]
+    why += [*sentences.outlook(chosen), *sentences.assumption(chosen.shape.name)]
     return Advice(items, users, epsilon, chosen.mechanism, chosen.shape.name, options, tuple(why), needed)
 
 
@@ -221,9 +223,9 @@ def _ladder(items: int, users: int, like: Like) -> Advice:
     why = [
         f"Take epsilon {chosen.epsilon:g}: {first}. The smaller the epsilon, the better everybody is protected.",
         f"Take {chosen.mechanism}: it{reason}.",
-        words.odds(chosen.epsilon),
-        *words.outlook(chosen),
-        *words.assumption(shape.name),
+        sentences.odds(chosen.epsilon),
+        *sentences.outlook(chosen),
+        *sentences.assumption(shape.name),
     ]
     return Advice(items, users, chosen.epsilon, chosen.mechanism, shape.name, options, tuple(why))
 

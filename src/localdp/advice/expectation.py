@@ -25,13 +25,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.advice.shapes import Shape
-from localdp.posterior import Posterior
+from localdp.calibrate.posterior import Posterior
 from localdp.priors import FittedPrior, Noise, Observations, prior_named
-
-Vector = NDArray[np.float64]
+from localdp.types import Vector
 
 _STEP, _REACH = 0.25, 6.5  # of the integral over the noise, in deviations
 _LOWEST = 6.0  # deviations below zero: fewer than one estimate in a billion

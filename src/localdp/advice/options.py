@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from localdp.advice.expectation import calibrated_error
 from localdp.advice.shapes import Shape
 from localdp.errors import EpsilonError, ImpureMechanismError
-from localdp.frequencies import significance_threshold
+from localdp.estimate.frequencies import significance_threshold
 from localdp.mechanisms import MECHANISMS, Mechanism, create
 from localdp.priors import Noise
 

@@ -25,10 +25,10 @@ from scipy.special import digamma
 from localdp import datasets
 from localdp.datasets.shipped import NOTES
 from localdp.errors import InvalidInputError
+from localdp.kernels.quadrature import logarithmic
 from localdp.priors import Fixed, Noise, Observations, PowerLaw
-from localdp.priors.quadrature import logarithmic
+from localdp.types import Places, Vector
 
-Vector = NDArray[np.float64]
 Like = str | Path | Sequence[int] | NDArray[Any]
 
 ZIPF, POWER_LAW = "zipf", "power-law"
@@ -85,7 +85,7 @@ def _found(like: Like, items: int, users: int) -> tuple[str, tuple[Vector, Vecto
     return "the list given", _scaled(np.repeat(known.values, _counts(like, known.values)), items, users)
 
 
-def _counts(like: Sequence[int] | NDArray[Any], values: Vector) -> NDArray[np.intp]:
+def _counts(like: Sequence[int] | NDArray[Any], values: Vector) -> Places:
     return np.bincount(np.searchsorted(values, np.asarray(like, np.float64)), minlength=values.size)
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from localdp.advice.options import SEEN
 from localdp.errors import EpsilonError, InvalidInputError
-from localdp.exact import LARGEST_EPSILON
-from localdp.frequencies import significance_threshold
+from localdp.estimate.frequencies import significance_threshold
 from localdp.mechanisms import Mechanism, create
+from localdp.validation import LARGEST_EPSILON, share_of
 
 _STEPS = 100  # to a unit of epsilon
 _LEAST_SHARE = 1e-15  # there are at most 2^53 users
@@ -88,12 +88,9 @@ def percent(share: float) -> str:
 def _checked_share(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    sentence = f"a {name} is a share of the users, such as 0.001 or '0.1%', not {value!r:.40}"
-    text = value.strip() if isinstance(value, str) else value
-    try:
-        share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(sentence) from None
-    if isinstance(value, bool) or not _LEAST_SHARE <= share < 1:
-        raise InvalidInputError(sentence)
+    share = share_of(value, f"a {name}")
+    if not _LEAST_SHARE <= share < 1:
+        raise InvalidInputError(
+            f"a {name} is a share of the users below 1 and not below {_LEAST_SHARE:g}, not {value!r:.40}"
+        )
     return share

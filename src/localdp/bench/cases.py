@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import localdp as ldp
-from localdp import acceleration, parallel
 from localdp.bench.peers import Peer
 from localdp.bench.timing import Steps, interleaved, seconds
+from localdp.kernels import dispatch, threads
 
 KERNELS = ("fast", "numpy")
 ALONE = "one thread"
@@ -68,7 +68,7 @@ def ours(case: Case, kernels: str, threads: int) -> Callable[[], Steps]:
     plan, values = ldp.Plan(case.size, case.mechanism, case.epsilon), values_of(case.size, case.users)
 
     def run() -> Steps:
-        with acceleration.kernels(kernels), _threads(threads):
+        with dispatch.kernels(kernels), _threads(threads):
             made: list[ldp.Reports] = []
             privatizing = seconds(lambda: made.append(plan.privatize(values)))
             aggregating = seconds(lambda: plan.aggregate(made[0]))
@@ -103,7 +103,7 @@ def theirs(case: Case, peer: Peer, protocol: str, users: int) -> Callable[[], St
 
 def measure(case: Case, peers: dict[str, Peer], times: int) -> dict[str, Steps]:
     """Seconds a user of each step, for `fast`, `numpy`, both on one thread, and every peer, interleaved."""
-    sides = {kind: ours(case, kind, parallel.workers()) for kind in KERNELS}
+    sides = {kind: ours(case, kind, threads.workers()) for kind in KERNELS}
     sides |= {f"{kind}, {ALONE}": ours(case, kind, 1) for kind in KERNELS}
     for name, (protocol, users) in case.peers.items():
         sides[name] = theirs(case, peers.get(name, peers["pure-ldp"]), protocol, users)

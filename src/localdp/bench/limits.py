@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import localdp as ldp
-from localdp import acceleration
 from localdp.bench import machine
 from localdp.bench.cases import KERNELS, values_of
 from localdp.bench.timing import Steps, interleaved, seconds
-from localdp.entropy import seeded
+from localdp.kernels import dispatch
+from localdp.randomness.keystream import seeded
 
 Work = tuple[Callable[[], object], float]
 
@@ -60,7 +60,7 @@ def shares(times: int) -> tuple[dict[str, float], list[Share]]:
 
 def _under(kind: str, action: Callable[[], object]) -> Callable[[], Steps]:
     def run() -> Steps:
-        with acceleration.kernels(kind):
+        with dispatch.kernels(kind):
             return {"seconds": seconds(action)}
 
     run()

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from localdp import parallel
 from localdp.bench.timing import interleaved, seconds
+from localdp.kernels import threads
 
 READ_BYTES = 1 << 29
 KEYSTREAM_BYTES = 1 << 29
@@ -25,17 +25,17 @@ def limits(times: int) -> dict[str, float]:
     """Bytes a second of reading and of keystream, on as many threads as we use; seconds of one np.exp pass."""
     data = np.ones(READ_BYTES // 8, np.uint64)
     small = np.random.default_rng(0).normal(0, 0.2, EXPONENTIALS)
-    threads = parallel.workers()
-    with ThreadPoolExecutor(threads) as pool:
+    number = threads.workers()
+    with ThreadPoolExecutor(number) as pool:
 
         def on_all(work: object, parts: list[object]) -> float:
             return seconds(lambda: list(pool.map(work, parts)))  # type: ignore[arg-type]
 
-        parts: list[object] = list(np.array_split(data, threads))
+        parts: list[object] = list(np.array_split(data, number))
         sides = {
             "read by xor": lambda: {"seconds": on_all(np.bitwise_xor.reduce, parts)},
             "read by max": lambda: {"seconds": on_all(np.max, parts)},
-            "keystream": lambda: {"seconds": on_all(_encrypt, [KEYSTREAM_BYTES // threads] * threads)},
+            "keystream": lambda: {"seconds": on_all(_encrypt, [KEYSTREAM_BYTES // number] * number)},
             "exponential": lambda: {"seconds": min(seconds(lambda: np.exp(small)) for _ in range(3))},
         }
         best = {name: steps["seconds"] for name, steps in interleaved(sides, times).items()}
@@ -60,7 +60,7 @@ def description() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "cryptography"))
     return (
         f"{_processor()}, {os.cpu_count()} processors, {platform.system()}; Python {platform.python_version()}, "
-        f"{packages}; {parallel.workers()} threads; load average at the start {os.getloadavg()[0]:.1f}"
+        f"{packages}; {threads.workers()} threads; load average at the start {os.getloadavg()[0]:.1f}"
     )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from localdp.checks.failure import require
 from localdp.checks.instances import SMALL_SIZES, Kind, instances, telling_values
-from localdp.entropy import secure, seeded
 from localdp.mechanisms import Mechanism
+from localdp.randomness.keystream import secure, seeded
 
 _USERS = 500
 

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from localdp.calibrate.posterior import Posterior
 from localdp.checks.failure import require
-from localdp.posterior import Posterior
 from localdp.priors import FittedPrior, Noise, Observations, Prior, prior_named
-
-Vector = NDArray[np.float64]
+from localdp.types import Vector
 
 _USERS = 6_000
 _ITEMS = 1_000

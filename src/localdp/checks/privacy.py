@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from localdp import bitstrings, exact
 from localdp.checks.failure import require
 from localdp.checks.instances import EPSILONS, SMALL_SIZES, Kind, instances
 from localdp.checks.tapes import Law, bits_read
 from localdp.errors import LocalDPError
+from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
+from localdp.randomness import thresholds
 
 LONGEST_TAPE = 18
 _WIDEST = 10
@@ -46,7 +47,7 @@ def check_stated_privacy(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (no
         asked = mechanism.requested_epsilon
         require(mechanism.p > mechanism.q, f"{mechanism!r} supports the held item no more than others")
         require(
-            mechanism.ratio <= exact.exp_below(asked),
+            mechanism.ratio <= thresholds.exp_below(asked),
             f"{mechanism!r} was asked for epsilon {asked} and states {mechanism.epsilon}",
         )
         require(
@@ -103,12 +104,12 @@ def _require_ratio(mechanism: Mechanism, probabilities: list[dict[int, Fraction]
     columns = ([law[report] for law in probabilities] for report in reports)
     ratio = max(max(column) / min(column) for column in columns)
     require(
-        ratio <= exact.exp_below(mechanism.requested_epsilon),
-        f"{mechanism!r} was asked for epsilon {mechanism.requested_epsilon} and realises {exact.log(ratio)}",
+        ratio <= thresholds.exp_below(mechanism.requested_epsilon),
+        f"{mechanism!r} was asked for epsilon {mechanism.requested_epsilon} and realises {thresholds.log(ratio)}",
     )
     require(
         ratio == mechanism.ratio,
-        f"{mechanism!r} states epsilon {mechanism.epsilon} and realises {exact.log(ratio)}",
+        f"{mechanism!r} states epsilon {mechanism.epsilon} and realises {thresholds.log(ratio)}",
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from localdp.entropy import Entropy, Who, Words
+from localdp.randomness.keystream import Entropy, Who
+from localdp.types import Words
 
 
 class Replay(Entropy):

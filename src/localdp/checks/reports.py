@@ -6,10 +6,10 @@ from itertools import permutations
 
 import numpy as np
 
-from localdp import bitstrings
 from localdp.checks.failure import require
 from localdp.checks.instances import Kind, instances
 from localdp.errors import ChannelTooLargeError, WireCode, WireError
+from localdp.formats import bitstrings
 from localdp.plan import Aggregate, Plan
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import bitstrings, kernels
 from localdp.checks.failure import require
 from localdp.checks.instances import FALSE_ALARMS, Kind, instances, telling_values
-from localdp.entropy import Keystream, Who, Words, seeded
 from localdp.errors import ChannelTooLargeError
+from localdp.formats import bitstrings
+from localdp.kernels.counting import count_bits
 from localdp.mechanisms import Mechanism
+from localdp.randomness.keystream import Keystream, Who, seeded
+from localdp.types import Words
 
 _SAMPLES = 100_000
 _RUNS = 1_200
@@ -84,7 +86,7 @@ def check_large_domains(kind: Kind, seed: int = 0) -> None:
         for value in telling_values(mechanism):
             rows = mechanism.privatize(np.full(_LARGE_SAMPLES, value, np.int64), seeded(seed + value))
             _require_support(mechanism, value, mechanism.count(rows), FALSE_ALARMS / tests)
-            lit.append(kernels.count_bits(rows, mechanism.report_bits))
+            lit.append(count_bits(rows, mechanism.report_bits))
         ones = np.array(lit)
         for hits in (ones, _LARGE_SAMPLES - ones):
             _require_bits_private(mechanism, hits, FALSE_ALARMS / tests)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import bitstrings
-from localdp.entropy import Entropy, Who, Words
+from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
+from localdp.randomness.keystream import Entropy, Who
+from localdp.types import Flags, Words
 
 
 class Tapes(Entropy):
@@ -28,7 +28,7 @@ class Tapes(Entropy):
         self.read = np.zeros(tapes.size, np.uint64)
 
     @property
-    def spilled(self) -> NDArray[np.bool_]:
+    def spilled(self) -> Flags:
         """Who read past the end of their tape, and got zeros there."""
         return self.read > self._length
 

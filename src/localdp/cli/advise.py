@@ -78,7 +78,7 @@ def _work_out(advice: Advice) -> None:
 
 def _write(advice: Advice, path: Path) -> None:
     from localdp.cli.output import write
-    from localdp.drafts import draft
+    from localdp.formats.atomic_write import draft
 
     if path.suffix.lower() != ".json":
         write(advice.table(), path)

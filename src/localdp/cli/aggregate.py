@@ -22,10 +22,10 @@ def command(
 
     Example: localdp aggregate mon.parquet tue.parquet -p plan.json -o week.agg
     """
-    from localdp import tabular
+    from localdp import files
     from localdp.cli.output import check_inputs, check_kind, progress, read_plan
-    from localdp.drafts import check_place
     from localdp.errors import EmptyError, InvalidInputError, PlanMismatchError
+    from localdp.formats.atomic_write import check_place
     from localdp.plan import Aggregate
 
     check_inputs(*reports)
@@ -47,7 +47,7 @@ def command(
             total.merge(saved)
             continue
         with progress(path.name) as update:
-            for piece in tabular.read_reports(path, shared, update):
+            for piece in files.read_reports(path, shared, update):
                 total.add(piece)
     if total.n == 0:
         raise EmptyError("there is no report in these files")

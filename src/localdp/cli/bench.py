@@ -25,7 +25,7 @@ def command(
     import time
 
     from localdp.bench import bench
-    from localdp.drafts import check_place, draft
+    from localdp.formats.atomic_write import check_place, draft
 
     if out is not None:
         check_place(out, replace=force)

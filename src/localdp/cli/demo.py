@@ -17,6 +17,6 @@ def command(
 
     Example: localdp demo
     """
-    from localdp.demo import run
+    from localdp.experiments.demo import run
 
     run(out)

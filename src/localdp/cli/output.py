@@ -67,7 +67,7 @@ def check_inputs(*paths: Path) -> None:
 def check_kind(path: Path, other: str) -> None:
     """Refuse a file whose name says that it is neither a table nor of the other kind."""
     from localdp.errors import DataFileError
-    from localdp.tabular import format_of
+    from localdp.files import format_of
 
     if path.suffix.lower() != other:
         try:
@@ -78,8 +78,8 @@ def check_kind(path: Path, other: str) -> None:
 
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
     """Refuse outputs that could not be written, before any work is done."""
-    from localdp.drafts import check_place
     from localdp.errors import InvalidInputError
+    from localdp.formats.atomic_write import check_place
 
     if table is not None:
         check_kind(table, ".json")
@@ -92,8 +92,8 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None = None) 
 
 def write(table: Table, path: Path) -> None:
     """A table as the file its name says."""
-    from localdp.drafts import draft
-    from localdp.tabular import write_table
+    from localdp.files import write_table
+    from localdp.formats.atomic_write import draft
 
     if path.suffix.lower() == ".json":
         with draft(path) as unfinished:
@@ -104,7 +104,7 @@ def write(table: Table, path: Path) -> None:
 
 def save_plot(axes: Any, path: Path) -> None:
     """A picture as the file its name says."""
-    from localdp.drafts import draft
+    from localdp.formats.atomic_write import draft
     from localdp.plots import figure_of
 
     with draft(path) as unfinished:

@@ -35,8 +35,8 @@ def command(
     Example: localdp plan items.csv --epsilon 2 -o plan.json
     """
     from localdp.cli.output import WIDTH
-    from localdp.drafts import draft
     from localdp.errors import InvalidInputError
+    from localdp.formats.atomic_write import draft
     from localdp.plan import Plan
 
     if (items is None) == (size is None):
@@ -53,14 +53,14 @@ def command(
 
 
 def _items(path: Path, column: str | None) -> list[str]:
-    from localdp import tabular
+    from localdp import files
     from localdp.cli.output import check_inputs, check_kind
     from localdp.errors import DataFileError
 
     check_inputs(path)
     check_kind(path, ".txt")
     if path.suffix.lower() != ".txt":
-        return tabular.distinct(path, column)  # type: ignore[return-value]
+        return files.distinct(path, column)  # type: ignore[return-value]
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError:

@@ -32,7 +32,7 @@ def command(
 
     Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
     """
-    from localdp import tabular
+    from localdp import files
     from localdp.cli.output import check_inputs, progress, read_plan
     from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
 
@@ -41,10 +41,10 @@ def command(
     if out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the values they are made of: choose another output")
     made = dropped = 0
-    step = tabular.piece_rows(shared)
-    with progress("values") as update, tabular.reports_writer(out, shared, replace=force) as write:
-        for indices in tabular.indices(values, column, shared.domain, update):
-            strange = indices == tabular.UNKNOWN
+    step = files.piece_rows(shared)
+    with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
+        for indices in files.indices(values, column, shared.domain, update):
+            strange = indices == files.UNKNOWN
             if strange.any() and unknown is Unknown.fail:
                 row = made + int(strange.argmax()) + 1
                 raise UnknownItemError(

@@ -9,7 +9,7 @@ each one comes from, and that `kosarak` is a stand-in and not the real file, is 
 """
 
 from localdp.datasets.dataset import Dataset
-from localdp.datasets.files import read
+from localdp.datasets.fimi import read
 from localdp.datasets.shipped import load
 
 __all__ = ["Dataset", "load", "read"]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from localdp import webpage
 from localdp.datasets import Dataset
+from localdp.experiments import webpage
 from localdp.experiments.claims import Claim, claims
 from localdp.experiments.figures import FIGURES
 from localdp.experiments.results import Results, Row, to_csv

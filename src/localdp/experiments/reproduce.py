@@ -18,7 +18,7 @@ from localdp.experiments.claims import THRESHOLD_EPSILON
 from localdp.experiments.report import is_ours, write
 from localdp.experiments.results import Results, gather
 from localdp.experiments.trials import Figures, Task, run
-from localdp.parallel import Progress
+from localdp.types import Progress
 
 TRIALS, QUICK_TRIALS = 20, 3
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)

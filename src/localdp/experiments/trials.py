@@ -12,8 +12,7 @@ import numpy as np
 
 from localdp import metrics
 from localdp.datasets import Dataset
-from localdp.estimate import Estimate
-from localdp.frequencies import Frequencies
+from localdp.estimate import Estimate, Frequencies
 from localdp.plan import Plan
 from localdp.priors import Fixed
 

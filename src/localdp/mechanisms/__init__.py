@@ -77,7 +77,7 @@ def create(name: str, size: int, epsilon: float) -> Choice:
     if name == "auto":
         return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
     if name in _IMPURE:
-        raise ImpureMechanismError(purity_sentence(_IMPURE[name]))
+        raise ImpureMechanismError.of(_IMPURE[name])
     if name not in MECHANISMS:
         known = [*sorted(MECHANISMS), "auto"]
         close = get_close_matches(name.lower(), known, n=1)
@@ -85,13 +85,3 @@ def create(name: str, size: int, epsilon: float) -> Choice:
         raise UnknownMechanismError(f"there is no mechanism {name!r}; {hint}there are {', '.join(known)}")
     mechanism = MECHANISMS[name](size, epsilon)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
-
-
-def purity_sentence(what: str) -> str:
-    """Why something without p* and q* is refused."""
-    return (
-        f"{what} is not a pure mechanism: there is no one probability p* that a report supports the item its user "
-        "holds, and no one q* that it supports another, the same for all items. Without them the noise depends on "
-        "everybody's items, so its estimates can be neither debiased nor calibrated here; use a pure mechanism such "
-        "as 'llh', 'oue' or 'grr'"
-    )

@@ -15,7 +15,6 @@ exact `p`, `q` and `ratio`, and the layout of the report; the rest is here.
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,21 +25,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import batches, bitstrings, entropy, exact
-from localdp.batches import Counts, Indices
-from localdp.bitstrings import Rows
-from localdp.domain import LARGEST_SIZE
-from localdp.entropy import Entropy
 from localdp.errors import (
     ChannelTooLargeError,
-    DomainError,
     EpsilonError,
     InvalidInputError,
     WireCode,
     WireError,
 )
+from localdp.formats import bitstrings
 from localdp.frozen import Frozen
-from localdp.parallel import Progress
+from localdp.kernels import chunks
+from localdp.randomness import keystream, thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
+from localdp.validation import checked_epsilon, checked_size
 
 _LARGEST_CHANNEL = 1 << 20
 _BATCH_USERS, _BATCH_BYTES = 1 << 22, 1 << 26
@@ -80,8 +78,8 @@ class Mechanism(Frozen, ABC):
     """True where counting takes n times d steps, which no collector of size can afford."""
 
     def __init__(self, size: int, epsilon: float, width: int = 64) -> None:
-        self.size = _checked_size(size)
-        self.requested_epsilon = exact.checked_epsilon(epsilon)
+        self.size = checked_size(size)
+        self.requested_epsilon = checked_epsilon(epsilon)
         if width not in range(1, 65):
             raise InvalidInputError(f"a width is a whole number of bits from 1 to 64, not {width!r}")
         self.width = width
@@ -128,7 +126,7 @@ class Mechanism(Frozen, ABC):
         """A report for each item index, drawing the same words along the same path whatever the indices."""
 
     @abstractmethod
-    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+    def supports(self, rows: Rows, item: int) -> Flags:
         """Whether each report supports the item."""
 
     @abstractmethod
@@ -149,7 +147,7 @@ class Mechanism(Frozen, ABC):
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """Counts with exactly the law of running every user. Override it where that has a shortcut."""
-        source = entropy.secure() if seed is None else entropy.seeded(seed)
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
         counts = np.zeros(self.size, np.int64)
         for values in self._holders(frequencies):
             counts += self.tally(self.privatize(values, source))
@@ -175,7 +173,7 @@ class Mechanism(Frozen, ABC):
     @cached_property
     def epsilon(self) -> float:
         """The realised privacy budget, at most the one asked for."""
-        return exact.log(self.ratio)
+        return thresholds.log(self.ratio)
 
     @cached_property
     def excess_variance(self) -> float:
@@ -191,7 +189,7 @@ class Mechanism(Frozen, ABC):
         """The variance of the estimate of an item nobody holds, among n users."""
         return float(n * self.q * (1 - self.q) / (self.p - self.q) ** 2)
 
-    def estimate(self, counts: Counts, n: int) -> NDArray[np.float64]:
+    def estimate(self, counts: Counts, n: int) -> Vector:
         """The unbiased frequencies behind the counts."""
         return debias(counts, n, self.p, self.q)
 
@@ -201,12 +199,12 @@ class Mechanism(Frozen, ABC):
             # Thresholds out of 2^width compared with words of another width would be no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-        batches.randomized(self.randomize, values, source, rows, self._report_words, progress)
+        chunks.randomized(self.randomize, values, source, rows, self._report_words, progress)
         return rows
 
     def tally(self, rows: Rows, progress: Progress | None = None) -> Counts:
         """`count` in parts, on all processors."""
-        return batches.counted(self.count, rows, self.size, self._count_words, progress)
+        return chunks.counted(self.count, rows, self.size, self._count_words, progress)
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with its probabilities out of 2^width, for checks that enumerate every tape."""
@@ -250,17 +248,7 @@ class Mechanism(Frozen, ABC):
         return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits}-bit reports>"
 
 
-def _checked_size(size: object) -> int:
-    try:
-        value = operator.index(size)  # type: ignore[arg-type]
-    except TypeError:
-        value = 0
-    if isinstance(size, bool) or not 2 <= value <= LARGEST_SIZE:
-        raise DomainError(f"a mechanism needs a whole number of items from 2 to 2^32, not {size!r}")
-    return value
-
-
-def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> NDArray[np.float64]:
+def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> Vector:
     """(c - n q) / (p - q), with the subtraction of the large n q done once and exactly."""
     expected = n * q
     whole = int(expected)

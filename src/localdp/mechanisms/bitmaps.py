@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from localdp import bitstrings, kernels
-from localdp.batches import Counts
-from localdp.bitstrings import Rows
+from localdp.formats import bitstrings
+from localdp.kernels.counting import count_bits
 from localdp.mechanisms.base import Mechanism
+from localdp.types import Counts, Flags, Rows
 
 
 class BitmapMechanism(Mechanism):
@@ -18,8 +15,8 @@ class BitmapMechanism(Mechanism):
     def report_bits(self) -> int:
         return self.size
 
-    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+    def supports(self, rows: Rows, item: int) -> Flags:
         return bitstrings.bit(rows, item)
 
     def count(self, rows: Rows) -> Counts:
-        return kernels.count_bits(rows, self.size)
+        return count_bits(rows, self.size)

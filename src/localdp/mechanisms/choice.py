@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from localdp import exact
 from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
+from localdp.validation import checked_epsilon
 
 PRICE_OF_A_BYTE = 0.001  # of the variance: nobody sees that, everybody sees a report of five thousand bytes
 
@@ -25,7 +25,7 @@ def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Cho
 
     Where two tie, the earlier in the list wins: the list is ordered by the cost of counting.
     """
-    exact.checked_epsilon(epsilon)
+    checked_epsilon(epsilon)
     candidates: list[Mechanism] = []
     refused: LocalDPError | None = None
     for kind in kinds:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import bitstrings, exact, galois, kernels
-from localdp.batches import Counts, Indices
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
 from localdp.errors import ImpureMechanismError
+from localdp.formats import bitstrings
+from localdp.kernels.counting import add_histogram
+from localdp.kernels.galois_field import parity
+from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.mechanisms.base import Channel, Mechanism
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Flags, Indices, Rows
 
 
 class HadamardResponse(Mechanism):
@@ -34,7 +36,7 @@ class HadamardResponse(Mechanism):
     name = "hr"
 
     def configure(self) -> None:
-        e = exact.exp_below(self.requested_epsilon)
+        e = thresholds.exp_below(self.requested_epsilon)
         if e > 2:
             raise ImpureMechanismError(
                 f"hr is pure only up to epsilon = ln 2 = 0.693: at epsilon {self.requested_epsilon:g} Hadamard "
@@ -42,7 +44,7 @@ class HadamardResponse(Mechanism):
                 "there is no single q* to debias with; use llh, which is as small and pure at every epsilon"
             )
         self.order_bits = self.size.bit_length()
-        self.keep = exact.rounded_down(e / (1 + e), self.width)
+        self.keep = thresholds.rounded_down(e / (1 + e), self.width)
 
     @property
     def p(self) -> Fraction:
@@ -69,16 +71,16 @@ class HadamardResponse(Mechanism):
         column = source.bits(values.size, self.order_bits) & np.uint64(2**self.order_bits - 1)
         wanted = (source.integers(values.size) >= self.keep).astype(np.uint64)
         lowest_bit = row & (~row + np.uint64(1))
-        column ^= lowest_bit * (galois.parity(column & row) ^ wanted)
+        column ^= lowest_bit * (parity(column & row) ^ wanted)
         return bitstrings.from_integers(column, self.report_bits)
 
-    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
-        return np.asarray(galois.parity(bitstrings.to_integers(rows) & np.uint64(item + 1)) == 0)
+    def supports(self, rows: Rows, item: int) -> Flags:
+        return np.asarray(parity(bitstrings.to_integers(rows) & np.uint64(item + 1)) == 0)
 
     def count(self, rows: Rows) -> Counts:
         histogram = np.zeros(1 << self.order_bits, np.int64)
-        kernels.add_histogram(rows, histogram)
-        kernels.walsh_hadamard(histogram)
+        add_histogram(rows, histogram)
+        walsh_hadamard(histogram)
         return np.asarray((histogram[1 : self.size + 1] + rows.shape[0]) >> 1)
 
     def channel(self) -> Channel:

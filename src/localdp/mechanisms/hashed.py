@@ -8,13 +8,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp import bitstrings
-from localdp.batches import Indices
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
+from localdp.formats import bitstrings
 from localdp.mechanisms.base import Channel, Mechanism
 from localdp.mechanisms.symbols import SymbolResponse
+from localdp.randomness.keystream import Entropy
+from localdp.types import Flags, Indices, Rows
 
 Functions = NDArray[np.uint64]
 Symbols = NDArray[np.uint64]
@@ -68,7 +67,7 @@ class HashedMechanism(Mechanism):
                 f"a report names a symbol past the last of {self.response.symbols}",
             )
 
-    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+    def supports(self, rows: Rows, item: int) -> Flags:
         functions, symbols = self.split(rows)
         return np.asarray(self.hashed(functions, np.array([item], np.uint64)) == symbols)
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import galois
-from localdp.batches import Counts
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
+from localdp.kernels import linear_hash
+from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbols import SymbolResponse
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Rows, Words
 
 
 class LinearLocalHashing(HashedMechanism):
     """Hash by a nonzero multiplier of GF(2^r), then randomized response.
 
     r = ceil(log2 d) and g = 2^m symbols, m the one with the least variance (g is near e^eps + 1). The
-    derivation is in `localdp.galois`: of the N - 1 = 2^r - 1 multipliers, exactly N/g - 1 make two items
+    derivation is in `localdp.kernels.linear_hash`: of the N - 1 = 2^r - 1 multipliers, exactly N/g - 1 make two items
     collide, whichever they are, so with p the probability of the true symbol
 
         p* = p,     q* = p (N/g - 1)/(N - 1) + (1 - p) (N/g)/(N - 1)
@@ -49,7 +48,7 @@ class LinearLocalHashing(HashedMechanism):
     def parameters(self) -> dict[str, int | str]:
         return {
             "degree": self.degree,
-            "polynomial": galois.irreducible(self.degree),
+            "polynomial": irreducible(self.degree),
             "symbol_bits": self.symbol_bits,
             "truth": str(self.response.truth),
         }
@@ -60,8 +59,8 @@ class LinearLocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1, 1 << self.degree, dtype=np.uint64)
 
-    def hashed(self, functions: Functions, items: NDArray[np.uint64]) -> Symbols:
-        return galois.linear_hash(functions, items, self.degree, self.symbol_bits)
+    def hashed(self, functions: Functions, items: Words) -> Symbols:
+        return linear_hash.linear_hash(functions, items, self.degree, self.symbol_bits)
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
@@ -69,7 +68,7 @@ class LinearLocalHashing(HashedMechanism):
             raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, "a report has the multiplier 0, which is never drawn")
 
     def count(self, rows: Rows) -> Counts:
-        return galois.count_support(rows, self.size, self.degree, self.symbol_bits)
+        return linear_hash.count_support(rows, self.size, self.degree, self.symbol_bits)
 
     def _confusion(self, response: SymbolResponse) -> Fraction:
         """q* under a response: its true symbol where two items collide, a particular wrong one where they do not."""

@@ -7,15 +7,14 @@ from abc import abstractmethod
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import exact, hashing
-from localdp.batches import Counts
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
+from localdp.kernels import local_hash
 from localdp.mechanisms.base import independent_counts
 from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbols import SymbolResponse
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Rows, Words
 
 _COUNT_REPORTS = 1 << 14
 
@@ -24,7 +23,7 @@ class LocalHashing(HashedMechanism):
     """Hash with a 32-bit seed, then randomized response.
 
     Wang et al., USENIX Security 2017, section 4.4. Privacy is exact whatever the hash; p* and q* = 1/g hold for an
-    ideal one, which `localdp.hashing` is measured against. Counting is n times d hashes: `llh` has the same
+    ideal one, which `localdp.kernels.local_hash` is measured against. Counting is n times d hashes: `llh` has the same
     accuracy without that cost.
     """
 
@@ -36,7 +35,7 @@ class LocalHashing(HashedMechanism):
         """How many symbols to hash to."""
 
     def configure(self) -> None:
-        self.function_bits = min(hashing.SEED_BITS, self.width)
+        self.function_bits = min(local_hash.SEED_BITS, self.width)
         self.response = SymbolResponse.private(self.symbols(), self.requested_epsilon, self.width)
 
     @property
@@ -44,7 +43,7 @@ class LocalHashing(HashedMechanism):
         return Fraction(1, self.response.symbols)
 
     def parameters(self) -> dict[str, int | str]:
-        return {"hash": hashing.NAME, "symbols": self.response.symbols, "truth": str(self.response.truth)}
+        return {"hash": local_hash.NAME, "symbols": self.response.symbols, "truth": str(self.response.truth)}
 
     def draw(self, users: int, source: Entropy) -> Functions:
         return source.bits(users, self.function_bits) & np.uint64((1 << self.function_bits) - 1)
@@ -52,17 +51,17 @@ class LocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1 << self.function_bits, dtype=np.uint64)
 
-    def hashed(self, functions: Functions, items: NDArray[np.uint64]) -> Symbols:
-        mixed = hashing.mixed_items(items.astype(np.uint32))
-        return hashing.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
+    def hashed(self, functions: Functions, items: Words) -> Symbols:
+        mixed = local_hash.mixed_items(items.astype(np.uint32))
+        return local_hash.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
 
     def count(self, rows: Rows) -> Counts:
-        mixed = hashing.mixed_items(np.arange(self.size, dtype=np.uint32))
+        mixed = local_hash.mixed_items(np.arange(self.size, dtype=np.uint32))
         counts = np.zeros(self.size, np.int64)
         for start in range(0, rows.shape[0], _COUNT_REPORTS):
             functions, symbols = self.split(rows[start : start + _COUNT_REPORTS])
-            ranges = hashing.preimage(symbols, self.response.symbols)
-            counts += hashing.count_hashed(functions.astype(np.uint32), *ranges, mixed)
+            ranges = local_hash.preimage(symbols, self.response.symbols)
+            counts += local_hash.count_hashed(functions.astype(np.uint32), *ranges, mixed)
         return counts
 
     @property
@@ -85,7 +84,7 @@ class OptimizedLocalHashing(LocalHashing):
     name = "olh"
 
     def symbols(self) -> int:
-        return max(2, math.floor(exact.exp_below(self.requested_epsilon) + 1 + Fraction(1, 2)))
+        return max(2, math.floor(thresholds.exp_below(self.requested_epsilon) + 1 + Fraction(1, 2)))
 
 
 class BinaryLocalHashing(LocalHashing):

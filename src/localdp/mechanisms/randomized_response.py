@@ -5,15 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import bitstrings, kernels
-from localdp.batches import Counts, Indices
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
+from localdp.formats import bitstrings
+from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.base import Channel, Mechanism
 from localdp.mechanisms.symbols import SymbolResponse
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Flags, Indices, Rows
 
 
 class RandomizedResponse(Mechanism):
@@ -59,12 +58,12 @@ class RandomizedResponse(Mechanism):
         if (bitstrings.to_integers(rows) >= self.size).any():
             raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, f"a report names an item past the last of {self.size}")
 
-    def supports(self, rows: Rows, item: int) -> NDArray[np.bool_]:
+    def supports(self, rows: Rows, item: int) -> Flags:
         return np.asarray(bitstrings.to_integers(rows) == item)
 
     def count(self, rows: Rows) -> Counts:
         counts = np.zeros(self.size, np.int64)
-        kernels.add_histogram(rows, counts)
+        add_histogram(rows, counts)
         return counts
 
     def channel(self) -> Channel:

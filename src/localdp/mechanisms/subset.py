@@ -8,13 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
-from localdp import bitstrings, exact, kernels
-from localdp.batches import Indices
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
 from localdp.errors import WireCode, WireError
+from localdp.formats import bitstrings
+from localdp.kernels.subsets import draw_subsets
 from localdp.mechanisms.base import Channel
 from localdp.mechanisms.bitmaps import BitmapMechanism
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Indices, Rows
 
 
 class SubsetSelection(BitmapMechanism):
@@ -31,9 +32,9 @@ class SubsetSelection(BitmapMechanism):
     name = "ss"
 
     def configure(self) -> None:
-        e = exact.exp_below(self.requested_epsilon)
+        e = thresholds.exp_below(self.requested_epsilon)
         self.subset = max(1, math.floor(self.size / (e + 1) + Fraction(1, 2)))
-        self.keep = exact.rounded_down(self.subset * e / (self.subset * e + self.size - self.subset), self.width)
+        self.keep = thresholds.rounded_down(self.subset * e / (self.subset * e + self.size - self.subset), self.width)
 
     @property
     def p(self) -> Fraction:
@@ -51,7 +52,7 @@ class SubsetSelection(BitmapMechanism):
         return {"subset": self.subset, "keep": str(self.keep)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        return kernels.draw_subsets(source, values, self.size, self.subset, self.keep)
+        return draw_subsets(source, values, self.size, self.subset, self.keep)
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp import exact
-from localdp.entropy import Entropy
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Words
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class SymbolResponse:
     @classmethod
     def private(cls, symbols: int, epsilon: float, width: int) -> SymbolResponse:
         """The most truthful response whose ratio is at most e^epsilon."""
-        e = exact.exp_below(epsilon)
-        return cls(symbols, exact.rounded_down((e - 1) / (e + symbols - 1), width), width)
+        e = thresholds.exp_below(epsilon)
+        return cls(symbols, thresholds.rounded_down((e - 1) / (e + symbols - 1), width), width)
 
     @property
     def other(self) -> Fraction:
@@ -47,7 +47,7 @@ class SymbolResponse:
         """e^epsilon as realised."""
         return self.kept / self.other
 
-    def perturb(self, symbols: NDArray[np.uint64], source: Entropy) -> NDArray[np.uint64]:
+    def perturb(self, symbols: Words, source: Entropy) -> Words:
         """The response to each symbol."""
         truthful = source.integers(symbols.size) < self.truth
         return np.where(truthful, symbols, source.below(self.symbols, symbols.size))

@@ -7,12 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from localdp import bitstrings, exact, jumps, kernels
-from localdp.batches import Counts, Indices
-from localdp.bitstrings import Rows
-from localdp.entropy import Entropy
+from localdp.formats import bitstrings
+from localdp.kernels import rare_bits
+from localdp.kernels.biased_bits import biased_bits, replace_bits
 from localdp.mechanisms.base import Channel, independent_counts
 from localdp.mechanisms.bitmaps import BitmapMechanism
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Counts, Indices, Rows
 
 
 class UnaryEncoding(BitmapMechanism):
@@ -46,9 +48,9 @@ class UnaryEncoding(BitmapMechanism):
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Noise for every bit, then the held item's own bit in its place."""
         coins = source.integers(values.size)
-        noise = jumps.rare_bits if jumps.pay(self.noise, self.width) else kernels.biased_bits
+        noise = rare_bits.rare_bits if rare_bits.pay(self.noise, self.width) else biased_bits
         words = noise(source, values.size, self.size, self.noise, self.width)
-        kernels.replace_bits(words, values, coins, self.keep)
+        replace_bits(words, values, coins, self.keep)
         return bitstrings.from_words(words, self.size)
 
     def channel(self) -> Channel:
@@ -80,8 +82,8 @@ class SymmetricUnary(UnaryEncoding):
     name = "sue"
 
     def thresholds(self) -> tuple[int, int]:
-        e_half = exact.exp_below(self.requested_epsilon, halved=True)
-        noise = exact.rounded_up(1 / (1 + e_half), self.width)
+        e_half = thresholds.exp_below(self.requested_epsilon, halved=True)
+        noise = thresholds.rounded_up(1 / (1 + e_half), self.width)
         return 2**self.width - noise, noise
 
 
@@ -97,5 +99,5 @@ class OptimizedUnary(UnaryEncoding):
     name = "oue"
 
     def thresholds(self) -> tuple[int, int]:
-        noise = exact.rounded_up(1 / (1 + exact.exp_below(self.requested_epsilon)), self.width)
+        noise = thresholds.rounded_up(1 / (1 + thresholds.exp_below(self.requested_epsilon)), self.width)
         return 2 ** (self.width - 1), noise

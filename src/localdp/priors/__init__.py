@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from localdp.errors import InvalidInputError
 from localdp.priors.base import AtomicPrior, FittedPrior, Prior
+from localdp.priors.fitting.noise import Noise
+from localdp.priors.fitting.observations import Observations
 from localdp.priors.fixed import Fixed
 from localdp.priors.gaussian import Gaussian
 from localdp.priors.laplace import Laplace
 from localdp.priors.monotone import Monotone
-from localdp.priors.noise import Noise
 from localdp.priors.npmle import NPMLE
-from localdp.priors.observations import Observations
 from localdp.priors.opt_in import OptIn
 from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw

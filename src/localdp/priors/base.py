@@ -14,12 +14,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidInputError
-from localdp.priors.observations import Observations
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
 
 
 @dataclass(frozen=True, eq=False)

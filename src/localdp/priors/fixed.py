@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from localdp.errors import FrequencyError
 from localdp.priors.base import AtomicPrior, FittedPrior, Prior, frozen_parameters
-from localdp.priors.observations import Observations
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
 
 
 class Fixed(Prior):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp.priors.observations import Observations
-from localdp.priors.parametric import ParametricFamily
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.types import Vector
 
 NARROWEST = 0.5  # of a person: anything narrower is one whole number
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.parametric import ParametricFamily
 from localdp.priors.gaussian import location_and_scale, location_and_scale_limits
-from localdp.priors.observations import Observations
-from localdp.priors.parametric import ParametricFamily
-
-Vector = NDArray[np.float64]
+from localdp.types import Vector
 
 
 class Laplace(ParametricFamily):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.mixtures import mixing_weights
-from localdp.priors.observations import Observations
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.mixtures import mixing_weights
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
 
 _PER_E_FOLD = 24
 

@@ -8,13 +8,11 @@ its own.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.priors.base import AtomicPrior, Prior, frozen_parameters
-from localdp.priors.mixtures import mixing_weights
-from localdp.priors.observations import Observations
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.mixtures import mixing_weights
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
 
 
 class NPMLE(Prior):

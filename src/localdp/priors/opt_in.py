@@ -8,17 +8,15 @@ with that likelihood. It is as private as those users allow: they gave their ite
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from localdp.errors import FrequencyError
+from localdp.kernels.quadrature import logarithmic
 from localdp.priors.base import FittedPrior, Prior
-from localdp.priors.log_linear import Evidence, Nodes
-from localdp.priors.observations import Observations
-from localdp.priors.quadrature import logarithmic
+from localdp.priors.fitting.log_linear import Evidence, Nodes
+from localdp.priors.fitting.observations import Observations
 from localdp.priors.smooth import Basis, fit_smooth
-
-Vector = NDArray[np.float64]
 
 _EXACT_FROM = 400  # a Poisson count from here on is within 5% of its mean: as good as the frequency itself
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from localdp.priors.observations import Observations
-from localdp.priors.parametric import ParametricFamily
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.types import Vector
 
 
 class Poisson(ParametricFamily):

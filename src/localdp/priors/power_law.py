@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from localdp.priors.observations import Observations
-from localdp.priors.parametric import ParametricFamily
-from localdp.priors.quadrature import logarithmic
-
-Vector = NDArray[np.float64]
+from localdp.kernels.quadrature import logarithmic
+from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.types import Vector
 
 STEEPEST = 30.0
 

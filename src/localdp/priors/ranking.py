@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from localdp.priors.base import FittedPrior, Prior
+from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.parametric import ParametricFamily, feature_rule
 from localdp.priors.gaussian import Gaussian
 from localdp.priors.laplace import Laplace
 from localdp.priors.monotone import Monotone
 from localdp.priors.npmle import NPMLE
-from localdp.priors.observations import Observations
-from localdp.priors.parametric import ParametricFamily, feature_rule
 from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
 from localdp.priors.smooth import Smooth

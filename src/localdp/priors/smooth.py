@@ -7,7 +7,7 @@ log-log density at a knot, zero below the first and above the last, so both ends
 the b_j keeps the curvature small; with an infinite penalty on all of them this is the paper's power law.
 
 The penalty is not chosen but averaged over: each one on a grid gives a fit and its marginal likelihood (see
-`localdp.priors.log_linear`), and the prior is the mixture of the fits by those weights.
+`localdp.priors.fitting.log_linear`), and the prior is the mixture of the fits by those weights.
 
 Below a third of the noise's deviation the shape cannot be seen, only how many items there are and, since every user
 holds one item, how many users. There the penalty is fixed and the exponent of the rarest items has a mild prior of its
@@ -19,15 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from localdp.kernels.quadrature import logarithmic
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.log_linear import Evidence, LogLinear, Nodes, Solution
-from localdp.priors.observations import Observations
-from localdp.priors.quadrature import logarithmic
-
-Vector = NDArray[np.float64]
+from localdp.priors.fitting.log_linear import Evidence, LogLinear, Nodes, Solution
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
 
 PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
 ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5

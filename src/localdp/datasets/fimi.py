@@ -1,0 +1,97 @@
+"""Data from files: transactions as in the FIMI repository, or a spectrum; plain or gzipped.
+
+A FIMI file has one transaction a line, whole numbers separated by spaces; as in the paper every occurrence of an item
+is one user who holds it. A spectrum is a CSV file with the header `frequency,items`, which says how many items have
+each frequency. Both are read in blocks, and whatever is not exactly that is refused with the line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.datasets.dataset import Dataset
+from localdp.errors import DataFileError
+from localdp.formats.lines import whole_lines
+
+_HEADER = b"frequency,items"
+_DIGITS = 18  # more would not fit into 64 bits
+_ALLOWED = np.zeros(256, bool)
+_ALLOWED[list(b"0123456789 \r\n")] = True
+_MOST_ITEMS = 10**8
+
+
+def read(path: str | Path) -> Dataset:
+    """The frequencies of the items in a FIMI file or a spectrum, most frequent first."""
+    source = Path(path)
+    try:
+        with source.open("rb") as plain:
+            zipped = plain.read(2) == b"\x1f\x8b"
+            plain.seek(0)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if zipped else plain
+            first = stream.readline(len(_HEADER) + 2)
+            if first.rstrip() == _HEADER:
+                frequencies = _spectrum(stream, source.name)
+            else:
+                frequencies = _transactions(stream, first, source.name)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataFileError(f"{source.name} is not a whole gzip file: it was cut short or altered") from None
+    except OSError as error:
+        raise DataFileError(f"{source} cannot be read: {error.strerror or error}") from None
+    if frequencies.size < 2:
+        raise DataFileError(f"{source.name} has {frequencies.size} items, and frequencies need at least two")
+    note = f"{source.name}: {frequencies.size:,} items, {int(frequencies.sum()):,} occurrences, each taken as one user."
+    return Dataset(source.name, np.sort(frequencies)[::-1].copy(), note)
+
+
+def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64]:
+    items, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    line = 1
+    for block in whole_lines(stream, first):
+        numbers = _numbers(block, line, name)
+        line += block.count(b"\n")
+        found, place = np.unique(np.concatenate([items, numbers]), return_inverse=True)
+        weights = np.concatenate([counts, np.ones(numbers.size, np.int64)])
+        items, counts = found, np.zeros(found.size, np.int64)
+        np.add.at(counts, place, weights)
+    if not items.size:
+        raise DataFileError(f"{name} is empty: a FIMI file has a transaction a line, numbers separated by spaces")
+    return counts
+
+
+def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
+    strange = np.flatnonzero(~_ALLOWED[np.frombuffer(block, np.uint8)])
+    if strange.size:
+        place = int(strange[0])
+        where = line + block.count(b"\n", 0, place)
+        raise DataFileError(
+            f"line {where} of {name} has {chr(block[place])!r}: a FIMI file has whole numbers separated by spaces, "
+            "a transaction a line"
+        )
+    is_digit = np.frombuffer(block, np.uint8) >= ord("0")
+    edges = np.flatnonzero(np.diff(is_digit.astype(np.int8), prepend=0, append=0))
+    if edges.size and int(np.max(edges[1::2] - edges[::2])) > _DIGITS:
+        raise DataFileError(f"{name} has a number of more than {_DIGITS} digits, which cannot be an item")
+    return np.fromstring(block.decode("ascii"), np.int64, sep=" ") if edges.size else np.zeros(0, np.int64)
+
+
+def _spectrum(stream: BinaryIO, name: str) -> NDArray[np.int64]:
+    rows = []
+    for line, text in enumerate(stream, 2):
+        cells = text.strip().split(b",")
+        if len(cells) != 2 or not all(cell.isdigit() and len(cell) <= _DIGITS for cell in cells):
+            raise DataFileError(
+                f"line {line} of {name} is {text.strip()[:40].decode('utf-8', 'replace')!r}: a spectrum has two whole "
+                "numbers a line, a frequency and how many items have it, separated by a comma"
+            )
+        rows.append([int(cell) for cell in cells])
+    spectrum = np.array(rows, np.int64).reshape(-1, 2)
+    items, users = sum(count for _, count in rows), sum(frequency * count for frequency, count in rows)
+    if not items or items > _MOST_ITEMS or users > 2**53:
+        raise DataFileError(f"{name} has no items, or more than can be counted")
+    return np.repeat(spectrum[:, 0], spectrum[:, 1])

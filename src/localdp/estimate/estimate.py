@@ -1,0 +1,216 @@
+"""Unbiased frequencies with their noise: what Aggregate gives, and what any other LDP software gives too.
+
+    fhat_i = f_i + s_i,     E(s_i) = 0,     Var(s_i) = variance + f_i * excess_variance
+
+`variance` is n q*(1-q*)/(p*-q*)^2, the constant of the paper; `excess_variance` is what an item's own holders add.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from localdp.domain import Domain, Item
+from localdp.errors import DomainError, InvalidInputError
+from localdp.estimate.frequencies import INTERVALS, Frequencies
+from localdp.frozen import Frozen
+from localdp.hitters.rules import benjamini_hochberg
+from localdp.mechanisms.base import debias
+from localdp.table import Table
+from localdp.types import Places, Vector
+from localdp.validation import (
+    checked_counts,
+    checked_estimates,
+    checked_excess_variance,
+    checked_level,
+    checked_probability,
+    checked_threshold,
+    checked_users,
+    checked_variance,
+)
+
+if TYPE_CHECKING:
+    from localdp.estimate.calibrated import Calibrated
+    from localdp.priors import FittedPrior, Prior, Rank
+
+
+@dataclass(eq=False)
+class Estimate(Frozen, Frequencies):
+    """Estimated frequencies of d items among n users, unbiased, with the variance of their noise.
+
+    What is said of single items (intervals, probabilities) knows nothing but their own estimate, as if any frequency
+    were as likely as any other; `calibrate` does better. After `zeroed` or `project` the frequencies are others, and
+    `origin` holds the unbiased estimates that intervals and probabilities go on to rest on.
+
+    Made by `Aggregate.estimate`, or by hand from another library's estimates:
+
+    >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
+    >>> est.std_error
+    4.0
+    """
+
+    frequencies: Vector
+    n: int = field(kw_only=True)
+    variance: float = field(kw_only=True)
+    domain: Domain = field(kw_only=True, default=None)  # type: ignore[assignment]
+    excess_variance: float = field(kw_only=True, default=0.0)
+    origin: Estimate | None = field(kw_only=True, default=None)
+    processing: tuple[str, ...] = field(kw_only=True, default=())
+
+    def __post_init__(self) -> None:
+        self.frequencies = checked_estimates(self.frequencies)
+        self.n = checked_users(self.n)
+        self.variance = checked_variance(self.variance)
+        self.excess_variance = checked_excess_variance(self.excess_variance)
+        domain = self.frequencies.size if self.domain is None else self.domain
+        self.domain = domain if isinstance(domain, Domain) else Domain(domain)
+        if self.domain.size != self.frequencies.size:
+            raise DomainError(f"{self.frequencies.size} estimates were given for a domain of {self.domain.size} items")
+        self._freeze()
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike,
+        *,
+        n: int,
+        p_star: float | Fraction,
+        q_star: float | Fraction,
+        domain: Domain | list[Item] | None = None,
+    ) -> Estimate:
+        """Debias the support counts of another library's pure mechanism, given its p* and q*.
+
+        >>> Estimate.from_counts([30, 10], n=40, p_star=0.75, q_star=0.25).frequencies.tolist()
+        [40.0, 0.0]
+        """
+        p, q = checked_probability(p_star), checked_probability(q_star)
+        if not q < p or float(p - q) < 1e-300:
+            raise InvalidInputError(f"p* must be larger than q*, but {float(p):g} and {float(q):g} were given")
+        users = checked_users(n)
+        return cls(
+            debias(checked_counts(counts, users), users, p, q),
+            n=users,
+            variance=float(users * q * (1 - q) / (p - q) ** 2),
+            domain=domain,  # type: ignore[arg-type]
+            excess_variance=float((1 - p - q) / (p - q)),
+        )
+
+    @property
+    def std_error(self) -> float:
+        """The standard deviation of the noise of an item that nobody holds."""
+        return math.sqrt(self.variance)
+
+    def std_error_at(self, frequencies: ArrayLike) -> Vector:
+        """The standard deviation of the noise of items with these true frequencies."""
+        held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
+        return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
+
+    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
+        """For every item the confidence interval (low, high) of its frequency: estimate and noise alone, no prior."""
+        beyond = (1 - checked_level(level)) / 2
+        return self.quantile(beyond), self.quantile(1 - beyond)
+
+    def quantile(self, level: float) -> Vector:
+        """For every item the frequency that the true one does not exceed, with this confidence."""
+        return self._draw(np.arange(self.domain.size), np.full(self.domain.size, checked_level(level)))
+
+    def probability_above(self, threshold: float) -> Vector:
+        """For every item the confidence that its true frequency is larger."""
+        from scipy.special import ndtr
+
+        limit = math.floor(min(max(checked_threshold(threshold), -1), self.n)) + 0.5
+        if not 0 < limit < self.n:  # nobody has fewer than none, or more than all
+            return np.full(self.domain.size, float(limit < 0))
+        deviation = max(float(self.std_error_at(limit)), 1e-300)
+        with np.errstate(over="ignore"):
+            confidence: Vector = ndtr((self._unbiased - limit) / deviation)
+        return confidence
+
+    def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
+        """Append Calibrate: the posterior of every frequency under a prior.
+
+        `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
+        or "mle" for the paper's families), or a prior that was fitted before and is used as it is. The paper's families
+        take the variance as the paper does, the same for all items; ours use that frequent items have more.
+
+        >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0)
+        >>> est.calibrate("power-law").frequencies.argmax()
+        np.int64(2)
+        """
+        from localdp.estimate.calibrated import Calibrated
+        from localdp.priors import FittedPrior, Noise, Observations, Prior, prior_named
+
+        if self.origin is not None:
+            raise InvalidInputError(
+                f"estimates that were post-processed ({', '.join(self.processing)}) are no longer frequencies plus "
+                "noise: calibrate the estimates themselves, then post-process what that gives"
+            )
+        family = prior_named(prior) if isinstance(prior, str) else prior
+        if not isinstance(family, Prior | FittedPrior):
+            raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
+        noise = Noise(self.variance, 0.0 if family.constant_noise else self.excess_variance)
+        if isinstance(family, FittedPrior):
+            if method is not None:
+                raise InvalidInputError("a fitted prior is used as it is: it takes no method")
+            return Calibrated(self.frequencies, self.n, self.domain, family, noise)
+        fitted = family.fit(Observations.usable(self.frequencies, noise, self.n), method)
+        return Calibrated(self.frequencies, self.n, self.domain, fitted, noise)
+
+    def rank_priors(self) -> list[Rank]:
+        """The families from the one that fits these estimates best, under their noise, to the one that fits worst."""
+        from localdp.priors import Noise, Observations, rank
+
+        return rank(Observations.usable(self.frequencies, Noise(self.variance, self.excess_variance), self.n))
+
+    def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
+        """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.
+
+        >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
+        >>> print(est.compare("power-law").largest("calibrated", 2))  # doctest: +NORMALIZE_WHITESPACE
+        3 items among 40 users, calibrated by power-law
+        item   raw  zeroed  norm-sub  calibrated  low  high
+        water   31      31        31          31   24    37
+        tea     10      10         9           8    1    14
+        """
+        calibrated = self.calibrate(prior)
+        low, high = calibrated.interval()
+        columns = {
+            "item": self.domain.items,
+            "raw": self.frequencies,
+            "zeroed": self.zeroed().frequencies,
+            "norm-sub": self.project("norm-sub").frequencies,
+            "calibrated": calibrated.frequencies,
+            "low": low,
+            "high": high,
+        }
+        title = f"{self.domain.size:,} items among {self.n:,} users, calibrated by {calibrated.prior.name}"
+        return Table(columns, title)
+
+    def __repr__(self) -> str:
+        kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])
+        return f"{kind} of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
+
+    def _draw(self, items: Places, levels: Vector) -> Vector:
+        from scipy.special import ndtri
+
+        centre = self._unbiased[items]
+        with np.errstate(invalid="ignore"):
+            reached = centre + self.std_error_at(centre) * ndtri(levels)
+        middling = np.where(np.isnan(reached), centre, reached)  # no deviations of a boundless one
+        return np.clip(np.round(middling), 0, self.n)
+
+    def _discoveries(self, descending: Vector, level: float) -> int:
+        return benjamini_hochberg(1 - descending, level)
+
+    def _processed(self, frequencies: Vector, step: str) -> Self:
+        origin = self if self.origin is None else self.origin
+        return replace(self, frequencies=frequencies, origin=origin, processing=(*self.processing, step))
+
+    @property
+    def _unbiased(self) -> Vector:
+        return self.frequencies if self.origin is None else self.origin.frequencies

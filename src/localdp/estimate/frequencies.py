@@ -1,0 +1,170 @@
+"""What can be asked of frequencies however they were estimated: who is heavy, who is on top, what is consistent.
+
+`Estimate` and `Calibrated` are frequencies with evidence: for every item a distribution of what the true frequency may
+be. Post-processing (zeroing, projecting) changes the frequencies and leaves the evidence.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from localdp.domain import Domain
+from localdp.errors import InvalidInputError
+from localdp.estimate import consistency
+from localdp.hitters import HeavyHitters, top
+from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
+from localdp.table import Table
+from localdp.types import Places, Vector
+from localdp.validation import checked_amount, checked_level, checked_threshold, share_of
+
+INTERVALS = 0.9
+"""The level of the intervals that results carry."""
+
+DISCOVERIES = 0.1
+"""The share of false discoveries that rule "fdr" allows unless told otherwise."""
+
+
+class Frequencies(ABC):
+    """Frequencies of the items of a domain among n users, with evidence for each."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def frequencies(self) -> Vector: ...
+        @property
+        def n(self) -> int: ...
+        @property
+        def domain(self) -> Domain: ...
+
+    @property
+    @abstractmethod
+    def std_error(self) -> float:
+        """The standard deviation of the noise of an item that nobody holds."""
+
+    @abstractmethod
+    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
+        """For every item a range of frequencies (low, high) that holds the true one with this probability."""
+
+    @abstractmethod
+    def quantile(self, level: float) -> Vector:
+        """For every item the frequency that the true one does not exceed with this probability."""
+
+    @abstractmethod
+    def probability_above(self, threshold: float) -> Vector:
+        """For every item the probability that its true frequency is larger."""
+
+    @abstractmethod
+    def _draw(self, items: Places, levels: Vector) -> Vector:
+        """The frequencies of items, given in ascending order, at these levels of their distributions."""
+
+    @abstractmethod
+    def _processed(self, frequencies: Vector, step: str) -> Self:
+        """The same evidence with other frequencies."""
+
+    def significance_threshold(self, beta: float = 0.05) -> float:
+        """What none of d items that nobody holds would pass, with probability about 1 - beta.
+
+        Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
+        """
+        return significance_threshold(self.std_error, self.domain.size, beta)
+
+    def zeroed(self, beta: float = 0.05) -> Self:
+        """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0."""
+        kept = consistency.base_cut(self.frequencies, self.significance_threshold(beta))
+        return self._processed(kept, "zeroed")
+
+    def project(self, method: str = "norm-sub") -> Self:
+        """Frequencies made consistent: not negative, or adding up to n, or both (see `localdp.estimate.consistency`).
+
+        `method` is "norm-sub" (both, the nearest), "norm-mul" (both, by scaling), "norm" (the sum alone), "base-pos"
+        (the sign alone), "base-cut" (what `zeroed` does) or "norm-cut" (the largest that fit into n).
+        """
+        threshold = self.significance_threshold()
+        return self._processed(consistency.project(self.frequencies, method, self.n, threshold), method)
+
+    def heavy_hitters(
+        self, threshold: float | str = "significance", rule: str | None = None, *, fdr: float | None = None
+    ) -> HeavyHitters:
+        """The items that more than `threshold` users hold.
+
+        `threshold` is a number of users, a share of them such as "0.5%", or "significance" for the significance
+        threshold. `rule` says which items to name: "mean" those with a frequency above the threshold (the paper),
+        "f1" those that maximise the expected F-score, "fdr" as many as keep the expected share of false ones within
+        `fdr` (0.1 unless given; giving it chooses the rule).
+        """
+        limit = self._threshold(threshold)
+        chosen, level = _checked_rule(rule, fdr)
+        probabilities = self.probability_above(limit)
+        order = np.lexsort((-self.frequencies, -probabilities))
+        if chosen == "mean":
+            named = np.flatnonzero(self.frequencies > limit)
+        elif chosen == "f1":
+            named = order[: best_f_score(probabilities[order])[0]]
+        else:
+            named = order[: self._discoveries(probabilities[order], level)]
+        shown = f"fdr {level:g}" if chosen == "fdr" else chosen
+        return self._named(named, probabilities, shown, limit)
+
+    def top(self, k: int) -> HeavyHitters:
+        """The k items with the largest frequencies, each with the probability that it belongs to the true top k."""
+        count = checked_amount(k, self.domain.size, "the number of top items")
+        chances = top.entry(self.frequencies, count, self.probability_above)
+        probabilities = top.top_probabilities(chances, count, self._draw)
+        named = np.lexsort((-chances, -self.frequencies))[:count]
+        return self._named(named, probabilities, f"top {count}", None)
+
+    def table(self, level: float = INTERVALS) -> Table:
+        """Every item with its frequency and interval; converts to Arrow, pandas and polars."""
+        low, high = self.interval(level)
+        columns = {"item": self.domain.items, "frequency": self.frequencies, "low": low, "high": high}
+        return Table(columns, f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}")
+
+    def _discoveries(self, descending: Vector, level: float) -> int:
+        """How many of the most probable items to name so that at most this share is expected to be false."""
+        return within_discovery_rate(descending, level)
+
+    def _named(self, named: Places, probabilities: Vector, rule: str, threshold: float | None) -> HeavyHitters:
+        indices = named[np.lexsort((-probabilities[named], -self.frequencies[named]))]
+        low, high = self._intervals
+        interval = low[indices], high[indices]
+        return HeavyHitters(
+            indices, self.domain, self.frequencies[indices], interval, probabilities[indices], rule, threshold
+        )
+
+    @cached_property
+    def _intervals(self) -> tuple[Vector, Vector]:
+        return self.interval(INTERVALS)
+
+    def _threshold(self, threshold: Any) -> float:
+        if threshold == "significance":
+            return self.significance_threshold()
+        if not isinstance(threshold, str):
+            return checked_threshold(threshold)
+        if not threshold.endswith("%"):
+            raise InvalidInputError(
+                "a threshold is a number of users, a share of them such as '0.5%', or 'significance', "
+                f"not {threshold!r:.40}"
+            )
+        return share_of(threshold, "a threshold") * self.n
+
+
+def significance_threshold(std_error: float, items: int, beta: float = 0.05) -> float:
+    """What none of so many items that nobody holds would pass, with probability about 1 - beta."""
+    level = checked_level(beta, "beta") / items
+    if level == 0:
+        raise InvalidInputError(f"beta is a probability between 0 and 1, and {beta!r} is too small to compute with")
+    return -NormalDist().inv_cdf(level) * std_error
+
+
+def _checked_rule(rule: Any, fdr: Any) -> tuple[str, float]:
+    chosen = ("mean" if fdr is None else "fdr") if rule is None else rule
+    if chosen not in RULES:
+        raise InvalidInputError(f"a rule is one of {', '.join(RULES)}, not {rule!r:.40}")
+    if fdr is not None and chosen != "fdr":
+        raise InvalidInputError(f"fdr is the level of the rule 'fdr', and the rule is {rule!r}")
+    return chosen, DISCOVERIES if fdr is None else checked_level(fdr)

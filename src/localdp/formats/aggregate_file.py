@@ -1,0 +1,51 @@
+"""Saved aggregates: a small binary file, no pickle, that notices any damage to itself.
+
+    "LDPAGG1\\n" | uint32 length | header, canonical JSON {"n": .., "plan": {..}} | int64 counts | sha256 of all before
+
+Integers are little-endian. The checksum has no key: it tells damage, not a forger. A file is written whole or not at
+all, so a crash leaves the old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.errors import ArchiveError
+from localdp.formats import canonical_json
+from localdp.formats.atomic_write import draft
+
+_MAGIC = b"LDPAGG1\n"
+_LENGTH = struct.Struct("<I")
+_DIGEST_BYTES = 32
+
+
+def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[np.int64]) -> None:
+    """Write the header and the counts, whole or not at all."""
+    encoded = canonical_json.dumps(header).encode()
+    content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
+    with draft(path) as unfinished:
+        unfinished.write_bytes(content + hashlib.sha256(content).digest())
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """The header and the counts of a saved aggregate; `ArchiveError` if a single bit is not as it was written."""
+    data = Path(path).read_bytes()
+    if not data.startswith(_MAGIC):
+        raise ArchiveError(f"{path} is not a saved aggregate")
+    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ArchiveError(f"{path} was cut short or altered since it was saved: its checksum does not match")
+    start = len(_MAGIC) + _LENGTH.size
+    try:
+        (length,) = _LENGTH.unpack(content[len(_MAGIC) : start])
+        header: dict[str, Any] = canonical_json.loads(content[start : start + length])
+        return header, np.frombuffer(content[start + length :], "<i8").astype(np.int64)
+    except (struct.error, ValueError) as error:
+        raise ArchiveError(f"{path} is not a usable aggregate: {error}") from None

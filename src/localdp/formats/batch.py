@@ -1,0 +1,146 @@
+"""Batches of reports as they travel: framing only, the reports themselves are rows of bytes.
+
+    offset  bytes  content
+    0       4      "LDP1"
+    4       16     the first half of the plan's fingerprint
+    20      4      the number of reports, little-endian, at least 1
+    24      ...    the reports, each of the length the plan gives, and nothing after
+
+The JSON twin is `{"plan": "<fingerprint>", "reports": ["<base64>", ...]}`. Reading is strict: what is not
+exactly this is a `WireError` whose `code` says what is wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.errors import WireCode, WireError
+from localdp.formats import canonical_json
+from localdp.types import Rows
+
+MAGIC = b"LDP1"
+_HEADER = struct.Struct("<4s16sI")
+LARGEST_BATCH = 2**32 - 1
+_PADDING, _ZERO = ord("="), ord("A")
+
+
+def pack(fingerprint: str, rows: Rows) -> bytes:
+    """A batch in bytes."""
+    if rows.shape[0] > LARGEST_BATCH:
+        raise WireError(WireCode.WRONG_LENGTH, f"a batch holds at most {LARGEST_BATCH} reports: send several")
+    return _HEADER.pack(MAGIC, bytes.fromhex(fingerprint)[:16], rows.shape[0]) + rows.tobytes()
+
+
+def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
+    """The reports of a batch in bytes: a view of them, which nobody can change."""
+    view = memoryview(data)
+    if bytes(view[:4]) != MAGIC[: len(view)]:
+        raise WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
+    if len(view) < _HEADER.size:
+        raise WireError(WireCode.TRUNCATED, f"the batch ends after {len(view)} bytes, inside its header")
+    _, plan, count = _HEADER.unpack(view[: _HEADER.size])
+    if plan != bytes.fromhex(fingerprint)[:16]:
+        raise WireError(
+            WireCode.UNKNOWN_PLAN, f"the batch was made under plan {plan.hex()}..., not {fingerprint[:32]}..."
+        )
+    if count == 0:
+        raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
+    body = view[_HEADER.size :]
+    if len(body) < count * report_bytes:
+        raise WireError(
+            WireCode.TRUNCATED,
+            f"the batch should hold {count} reports of {report_bytes} bytes, but ends too early",
+        )
+    if len(body) > count * report_bytes:
+        raise WireError(
+            WireCode.TRAILING_BYTES, f"the batch goes on {len(body) - count * report_bytes} bytes after the last report"
+        )
+    return np.frombuffer(body, np.uint8).reshape(count, report_bytes)
+
+
+def pack_json(fingerprint: str, rows: Rows) -> str:
+    """A batch as JSON."""
+    characters = encode(rows)
+    text, length = characters.tobytes().decode("ascii"), characters.shape[1]
+    reports = [text[start : start + length] for start in range(0, len(text), length)]
+    return json.dumps({"plan": fingerprint, "reports": reports})
+
+
+def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
+    """The reports of a batch in JSON."""
+    try:
+        batch = canonical_json.loads(text)
+    except ValueError as error:
+        raise WireError(WireCode.BAD_JSON, f"this is not a batch of reports: {error}") from None
+    if not isinstance(batch, dict) or set(batch) != {"plan", "reports"} or not isinstance(batch["reports"], list):
+        raise WireError(WireCode.BAD_JSON, 'a batch in JSON is {"plan": "<fingerprint>", "reports": ["<base64>", ...]}')
+    if batch["plan"] != fingerprint:
+        raise WireError(WireCode.UNKNOWN_PLAN, f"the batch was made under plan {batch['plan']!r}, not {fingerprint}")
+    if not batch["reports"]:
+        raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
+    return decode(batch["reports"], report_bytes)
+
+
+def encode(rows: Rows) -> NDArray[np.uint8]:
+    """Each row in base64, as a row of ASCII characters: all at once, with zeros to fill the last triple of bytes."""
+    count, length = rows.shape
+    padding = -length % 3
+    triples = np.zeros((count, length + padding), np.uint8)
+    triples[:, :length] = rows
+    text = bytearray(base64.b64encode(triples.data))
+    characters = np.frombuffer(text, np.uint8).reshape(count, text_length(length))
+    characters[:, characters.shape[1] - padding :] = _PADDING
+    return characters
+
+
+def decode(reports: list[Any], report_bytes: int) -> Rows:
+    """Rows from canonical base64; whatever is not, is a `WireError`."""
+    length = text_length(report_bytes)
+    if all(isinstance(report, str) and len(report) == length and report.isascii() for report in reports):
+        characters = np.frombuffer("".join(reports).encode("ascii"), np.uint8).reshape(-1, length)
+        rows = decode_characters(characters, report_bytes)
+        if rows is not None:
+            return rows
+    return np.stack([_decode_one(report, report_bytes) for report in reports])
+
+
+def decode_characters(characters: NDArray[np.uint8], report_bytes: int) -> Rows | None:
+    """The rows behind rows of ASCII characters; None if any is not canonical base64."""
+    padding = -report_bytes % 3
+    if padding and (characters[:, -padding:] != _PADDING).any():
+        return None
+    triples = characters.copy()
+    triples[:, characters.shape[1] - padding :] = _ZERO
+    try:
+        data = base64.b64decode(triples.data, validate=True)
+    except binascii.Error:
+        return None
+    rows = np.frombuffer(data, np.uint8)
+    if rows.size != len(characters) * (report_bytes + padding):
+        return None
+    rows = rows.reshape(len(characters), -1)
+    return None if rows[:, report_bytes:].any() else np.ascontiguousarray(rows[:, :report_bytes])
+
+
+def text_length(report_bytes: int) -> int:
+    """How many characters of base64 a report takes."""
+    return -(-report_bytes // 3) * 4
+
+
+def _decode_one(report: Any, report_bytes: int) -> Rows:
+    try:
+        data = base64.b64decode(report if isinstance(report, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        data = None
+    if data is None or base64.b64encode(data).decode("ascii") != report:
+        raise WireError(WireCode.BAD_BASE64, f"{str(report)[:40]!r} is not canonical base64")
+    if len(data) != report_bytes:
+        raise WireError(WireCode.WRONG_LENGTH, f"a report is {len(data)} bytes long, not {report_bytes}")
+    return np.frombuffer(data, np.uint8)

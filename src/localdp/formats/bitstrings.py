@@ -1,0 +1,55 @@
+"""A report is a little-endian string of bits in whole bytes; the bits past the last one are zero.
+
+Reports are rows of a uint8 matrix, one user a row, laid out exactly as they travel. A report of at most 64
+bits can be read as an integer; a longer one is a bitmap.
+
+>>> rows = from_integers(np.array([0, 1, 0x1FF], np.uint64), bits=9)
+>>> rows.tolist()
+[[0, 0], [1, 0], [255, 1]]
+>>> to_integers(rows).tolist()
+[0, 1, 511]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from localdp.types import Flags, Rows, Words
+
+
+def byte_length(bits: int) -> int:
+    """How many bytes hold this many bits."""
+    return -(-bits // 8)
+
+
+def from_integers(values: Words, bits: int) -> Rows:
+    """One row for each integer; every integer must fit in `bits` bits, at most 64."""
+    octets = np.ascontiguousarray(values, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    return np.ascontiguousarray(octets[:, : byte_length(bits)])
+
+
+def to_integers(rows: Rows) -> Words:
+    """The integer in each row of at most 8 bytes."""
+    octets = np.zeros((rows.shape[0], 8), np.uint8)
+    octets[:, : rows.shape[1]] = rows
+    return octets.view("<u8").reshape(-1).astype(np.uint64, copy=False)
+
+
+def from_words(words: Words, bits: int) -> Rows:
+    """Rows of a bitmap held as 64-bit words, in place; whatever lies past the last bit is cleared."""
+    rows = words.astype("<u8", copy=False).view(np.uint8).reshape(words.shape[0], -1)[:, : byte_length(bits)]
+    if bits % 8:
+        rows[:, -1] &= (1 << bits % 8) - 1
+    return rows
+
+
+def bit(rows: Rows, position: int) -> Flags:
+    """One bit of every row."""
+    return np.asarray(rows[:, position >> 3] >> (position & 7) & 1, np.bool_)
+
+
+def nonzero_padding(rows: Rows, bits: int) -> Flags:
+    """Which rows have a bit set past the last one."""
+    if bits % 8 == 0:
+        return np.zeros(rows.shape[0], bool)
+    return (rows[:, -1] >> bits % 8).astype(np.bool_)

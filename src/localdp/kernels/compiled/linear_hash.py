@@ -1,0 +1,121 @@
+"""Linear local hashing: the twins of `localdp.kernels.linear_hash`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from localdp.kernels.compiled.jit import compiled
+from localdp.kernels.compiled.walsh_hadamard import transform_columns
+from localdp.kernels.counting import add_histogram
+from localdp.kernels.galois_field import irreducible
+from localdp.kernels.linear_hash import by_item, items_by_symbol, logarithms
+from localdp.types import Counts, Rows, Words
+
+_TILE = 256  # multipliers whose products and powers stay in the first-level cache
+
+
+def linear_hash(multipliers: Words, items: Words, degree: int, bits: int) -> Words:
+    if multipliers.shape != items.shape or multipliers.ndim != 1:
+        return NotImplemented
+    hashed = np.empty(items.size, np.uint64)
+    _linear_hash(multipliers, items, degree, bits, irreducible(degree), hashed)
+    return hashed
+
+
+@compiled
+def _linear_hash(multipliers, items, degree, bits, polynomial, hashed):
+    for user in range(items.size):
+        power, item, symbol = np.int64(multipliers[user]), np.int64(items[user]), np.int64(0)
+        for place in range(bits):
+            symbol |= _parity(power & item) << place
+            power = _times_x(power, degree, polynomial)
+        hashed[user] = np.uint64(symbol)
+
+
+@compiled
+def _parity(number):
+    """The parity of at most 32 bits."""
+    number ^= number >> 16
+    number ^= number >> 8
+    number ^= number >> 4
+    return 0x6996 >> (number & 15) & 1
+
+
+@compiled
+def _times_x(element, degree, polynomial):
+    return element << 1 ^ (element >> degree - 1) * polynomial
+
+
+def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
+    histogram = np.zeros(1 << degree + bits, np.int32)
+    add_histogram(rows, histogram)
+    transform_columns(histogram, 1 << bits)
+    collected = np.zeros(1 << degree, np.int64)
+    _collect_histogram(histogram, degree, bits, irreducible(degree), collected)
+    return collected
+
+
+@compiled
+def _collect_histogram(histogram, degree, bits, polynomial, collected):
+    field, alphabet = 1 << degree, 1 << bits
+    width = min(field, _TILE)
+    powers, product = np.empty((bits, width), np.int64), np.empty(width, np.int64)
+    for start in range(0, field, width):
+        for x in range(width):
+            product[x] = 0
+            powers[0, x] = start + x
+            for place in range(1, bits):
+                powers[place, x] = _times_x(powers[place - 1, x], degree, polynomial)
+        for number in range(1, alphabet):
+            power = powers[_lowest_set_bit(number)]
+            symbol = number ^ number >> 1
+            part = histogram[symbol * field + start : symbol * field + start + width]
+            for x in range(width):
+                product[x] ^= power[x]
+                collected[product[x]] += part[x]
+
+
+@compiled
+def _lowest_set_bit(number):
+    place = 0
+    while not number >> place & 1:
+        place += 1
+    return place
+
+
+def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+    collected = np.zeros(1 << degree, np.int64)
+    _collect_reports(multipliers, symbols, degree, bits, irreducible(degree), collected)
+    return collected
+
+
+@compiled
+def _collect_reports(multipliers, symbols, degree, bits, polynomial, collected):
+    powers, signs = np.empty(bits, np.int64), np.empty(bits, np.int64)
+    for report in range(multipliers.size):
+        power, symbol = np.int64(multipliers[report]), np.int64(symbols[report])
+        for place in range(bits):
+            powers[place], signs[place] = power, 1 - 2 * (symbol >> place & 1)
+            power = _times_x(power, degree, polynomial)
+        product, sign = np.int64(0), np.int64(1)
+        for number in range(1, 1 << bits):
+            place = _lowest_set_bit(number)
+            product ^= powers[place]
+            sign *= signs[place]
+            collected[product] += sign
+
+
+def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+    of_elements, of_items = logarithms(degree)
+    sums = np.zeros(3 * of_items.size, np.int32)  # a report adds one to an item at most
+    _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), sums)
+    return by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
+
+
+@compiled
+def _list_support(multipliers, symbols, of_elements, by_symbol, sums):
+    period = of_elements.size - 1
+    for report in range(multipliers.size):
+        shift = period - of_elements[multipliers[report]]
+        for logarithm in by_symbol[symbols[report]]:
+            sums[logarithm + shift] += 1

@@ -1,0 +1,106 @@
+"""AGGREGATE: how many reports support each item, in integers that can be added up in any order."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from localdp.errors import ArchiveError, EmptyError, InvalidInputError, LocalDPError, PlanMismatchError
+from localdp.estimate import Estimate
+from localdp.formats import aggregate_file
+from localdp.plan.reports import Reports
+from localdp.types import Counts, Progress
+from localdp.validation import checked_counts, checked_users
+
+if TYPE_CHECKING:
+    from localdp.plan.plan import Plan
+
+
+class Aggregate:
+    """How many reports support each item: int64 counts, the number of users n, and the plan.
+
+    An aggregate changes as reports come in, and only one thread may use it at a time: give each thread its own
+    aggregate and merge them. The order of adding and merging does not matter.
+
+    >>> from localdp import Plan
+    >>> plan = Plan(4, mechanism="oue", epsilon=2.0)
+    >>> one, two = plan.privatize([0, 1]), plan.privatize([3])
+    >>> plan.aggregate(one).merge(plan.aggregate(two)) == plan.aggregate(two).add(one)
+    True
+    """
+
+    def __init__(self, plan: Plan, counts: Counts | None = None, n: int = 0) -> None:
+        self.plan = plan
+        self.n = checked_users(n, least=0)
+        size = plan.domain.size
+        self.counts = np.zeros(size, np.int64) if counts is None else checked_counts(counts, self.n, size)
+
+    def add(self, reports: Reports, progress: Progress | None = None) -> Self:
+        """Count more reports of the same plan, in place; the aggregate itself is returned."""
+        self._check_plan(reports, Reports)
+        n = checked_users(self.n + len(reports), least=0)
+        self.counts += self.plan.mechanism.tally(reports.rows, progress)
+        self.n = n
+        return self
+
+    def merge(self, other: Aggregate) -> Self:
+        """Add another aggregate of the same plan, in place; the aggregate itself is returned."""
+        self._check_plan(other, Aggregate)
+        n = checked_users(self.n + other.n, least=0)
+        self.counts += other.counts
+        self.n = n
+        return self
+
+    def estimate(self) -> Estimate:
+        """The unbiased frequencies behind the counts."""
+        if self.n == 0:
+            raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
+        mechanism = self.plan.mechanism
+        return Estimate(
+            mechanism.estimate(self.counts, self.n),
+            n=self.n,
+            variance=mechanism.variance(self.n),
+            domain=self.plan.domain,
+            excess_variance=mechanism.excess_variance,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the aggregate, with its plan, to one file."""
+        aggregate_file.save(path, {"n": self.n, "plan": self.plan._document()}, self.counts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a saved aggregate; a file that is not one, or was altered, is an `ArchiveError`."""
+        from localdp.plan.plan import Plan
+
+        header, counts = aggregate_file.load(path)
+        if not isinstance(header, dict) or set(header) != {"n", "plan"}:
+            raise ArchiveError(f"{path} is not a usable aggregate: its header has other keys than n and plan")
+        try:
+            return cls(Plan._from_document(header["plan"]), counts, header["n"])
+        except LocalDPError as error:
+            raise ArchiveError(f"{path} is not a usable aggregate: {error}") from error
+
+    def _check_plan(self, other: Any, kind: type[Any]) -> None:
+        if not isinstance(other, kind):
+            hint = "; read bytes with plan.read first" if isinstance(other, bytes | str) else ""
+            raise InvalidInputError(f"expected {kind.__name__}, not {type(other).__name__}{hint}")
+        if other.plan != self.plan:
+            raise PlanMismatchError(
+                f"{other!r} cannot be added under {self.plan!r}: their counts mean different things"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Aggregate)
+            and self.plan == other.plan
+            and self.n == other.n
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # an aggregate changes as reports come in
+
+    def __repr__(self) -> str:
+        return f"<Aggregate of {self.n} users under {self.plan!r}>"

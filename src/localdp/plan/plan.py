@@ -1,0 +1,172 @@
+"""The plan that devices, the collector and the analyst share: what is asked, and how the answers are protected.
+
+    plan.privatize(values) -> Reports        on the device; spends epsilon
+    plan.aggregate(reports) -> Aggregate     integers, mergeable in any order
+    aggregate.estimate() -> Estimate         unbiased frequencies
+
+The mathematics is in `localdp.mechanisms`, the bytes are in `localdp.formats`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from localdp.domain import Domain, Item, checked_indices
+from localdp.errors import EmptyError, EpsilonError, InvalidInputError, LocalDPError, PlanError
+from localdp.formats import batch, canonical_json
+from localdp.frozen import Frozen
+from localdp.mechanisms import MECHANISMS, Mechanism, create
+from localdp.plan.aggregate import Aggregate
+from localdp.plan.reports import Reports
+from localdp.randomness import keystream
+from localdp.types import Indices, Progress
+from localdp.validation import checked_frequencies, checked_seed
+
+_FORMAT = "localdp-plan/1"
+
+
+class Plan(Frozen):
+    """What is asked of whom, and how it is protected: the domain, the mechanism and the privacy budget.
+
+    A plan is immutable and known by its fingerprint; other parameters are another plan. `domain` is given as a list of
+    items, or as how many there are (then they are 0, 1, 2 and so on), `mechanism` by its name (`grr`, `sue`, `oue`,
+    `ss`, `olh`, `blh`, `llh`, `hr` or `auto`); `why` says why it is this one.
+
+    >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
+    >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
+    >>> plan.aggregate(reports).n
+    4
+    """
+
+    def __init__(
+        self,
+        domain: Domain | int | Iterable[Item],
+        mechanism: str | Mechanism = "auto",
+        epsilon: float | None = None,
+    ) -> None:
+        self.domain = domain if isinstance(domain, Domain) else Domain(domain)
+        if isinstance(mechanism, Mechanism):
+            _check_given(mechanism, epsilon, self.domain)
+            self.mechanism, self.why = mechanism, "the mechanism was given"
+        else:
+            if epsilon is None and isinstance(mechanism, str):
+                raise EpsilonError("a plan needs an epsilon, the privacy budget of one report, in (0, 16]")
+            choice = create(mechanism, self.domain.size, epsilon)
+            self.mechanism, self.why = choice.mechanism, choice.why
+        self._freeze()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the canonical JSON, in hex: the plan's name on the wire."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The plan as canonical JSON, with every integer a client in another language needs."""
+        return canonical_json.dumps(self._document())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a plan, and refuse one whose parameters are not exactly what its epsilon gives."""
+        try:
+            document = canonical_json.loads(text)
+        except ValueError as error:
+            raise PlanError(f"this is not a plan: {error}") from None
+        return cls._from_document(document)
+
+    def privatize(self, values: ArrayLike, seed: int | None = None, progress: Progress | None = None) -> Reports:
+        """A private report for each value. A seed makes it reproducible and not private: for simulation only.
+
+        `progress(done, total)` is called now and then, with numbers of users.
+        """
+        return self.privatize_indices(self.domain.indices(values), seed, progress)
+
+    def privatize_indices(self, indices: Indices, seed: int | None = None, progress: Progress | None = None) -> Reports:
+        """As `privatize`, for values given by their places in the domain."""
+        indices = checked_indices(indices, self.domain.size)
+        if not indices.size:
+            raise EmptyError("no values were given: a report needs somebody's item")
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
+        return Reports._trusted(self, self.mechanism.privatize(indices, source, progress))
+
+    def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
+        """The reports in a batch, binary or JSON; a `WireError` says what is wrong with anything else."""
+        if not isinstance(data, str | bytes | bytearray | memoryview):
+            raise InvalidInputError(f"a batch of reports is bytes or text, not {type(data).__name__}")
+        received = data if isinstance(data, str) else bytes(data)  # a copy, unless nobody can change it
+        shape = (self.fingerprint, self.mechanism.report_bytes)
+        if isinstance(received, str) or received[:1] == b"{":
+            return Reports(self, batch.unpack_json(received, *shape))
+        return Reports(self, batch.unpack(received, *shape))
+
+    def aggregate(self, reports: Reports, progress: Progress | None = None) -> Aggregate:
+        """Add up reports: for each item, how many support it. `progress(done, total)` is called now and then."""
+        return Aggregate(self).add(reports, progress)
+
+    def simulate(self, frequencies: ArrayLike, seed: int | None = None) -> Aggregate:
+        """An aggregate with exactly the law of running every user, when f_i of them hold item i."""
+        held = checked_frequencies(frequencies, self.domain.size)
+        checked = None if seed is None else checked_seed(seed)
+        return Aggregate(self, self.mechanism.simulate(held, checked), int(held.sum()))
+
+    def _document(self) -> dict[str, Any]:
+        """The plan as a JSON value."""
+        return {
+            "format": _FORMAT,
+            "domain": self.domain.to_json(),
+            "mechanism": self.mechanism.name,
+            "epsilon": self.mechanism.requested_epsilon,
+            "width": self.mechanism.width,
+            "parameters": self.mechanism.parameters(),
+        }
+
+    @classmethod
+    def _from_document(cls, document: Any) -> Self:
+        """The plan behind a JSON value; `PlanError` if it is not one."""
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise PlanError(f'this is not a plan: a plan is a JSON object with "format": "{_FORMAT}"')
+        try:
+            domain, name, epsilon = document["domain"], document["mechanism"], document["epsilon"]
+            items = domain["items"] if "items" in domain else domain["size"]
+            plan = cls(items, name, epsilon)
+        except LocalDPError as error:
+            raise PlanError(f"this plan cannot be used: {error}") from error
+        except (KeyError, TypeError):
+            raise PlanError("this is not a plan: its domain, mechanism or epsilon is missing or misshapen") from None
+        if canonical_json.dumps(plan._document()) != _canonical_or_none(document):
+            raise PlanError(
+                "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not "
+                "protect what it says"
+            )
+        return plan
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.fingerprint[:12]}: {self.mechanism!r}>"
+
+
+def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) -> None:
+    if epsilon is not None or mechanism.size != domain.size:
+        raise InvalidInputError(
+            "a mechanism given as an object brings its own epsilon, and must have the size of the domain"
+        )
+    if mechanism.width != 64:
+        raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
+    if MECHANISMS.get(mechanism.name, type(mechanism)) is not type(mechanism):
+        raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: give it a name of its own")
+
+
+def _canonical_or_none(document: Any) -> str | None:
+    try:
+        return canonical_json.dumps(document)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,70 @@
+"""Private reports: what devices send, one row of bytes for each user, laid out exactly as it travels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from localdp.errors import EmptyError, WireCode, WireError
+from localdp.formats import batch
+from localdp.frozen import Frozen
+from localdp.types import Rows
+
+if TYPE_CHECKING:
+    from localdp.plan.plan import Plan
+
+
+class Reports(Frozen):
+    """Private reports made under one plan. They are checked when they are read, and cannot be changed."""
+
+    def __init__(self, plan: Plan, rows: Rows) -> None:
+        rows = np.asarray(rows)
+        shape = (len(rows) if rows.ndim else 0, plan.mechanism.report_bytes)
+        if rows.dtype != np.uint8 or rows.shape != shape:
+            raise WireError(
+                WireCode.WRONG_LENGTH,
+                f"reports under this plan are rows of {shape[1]} bytes, not {rows.dtype} {rows.shape}",
+            )
+        if rows.flags.writeable:
+            rows = rows.copy()
+        rows.setflags(write=False)
+        plan.mechanism.validate(rows)
+        self.plan = plan
+        self.rows = rows
+        self._freeze()
+
+    @classmethod
+    def _trusted(cls, plan: Plan, rows: Rows) -> Reports:
+        """Reports that this process has just made or has checked already."""
+        reports = object.__new__(cls)
+        rows.setflags(write=False)
+        reports.plan = plan
+        reports.rows = rows
+        reports._freeze()
+        return reports
+
+    def to_bytes(self) -> bytes:
+        """The batch in the wire format, for `Plan.read`."""
+        self._check_not_empty()
+        return batch.pack(self.plan.fingerprint, self.rows)
+
+    def to_json(self) -> str:
+        """The batch as JSON, for curl and other languages."""
+        self._check_not_empty()
+        return batch.pack_json(self.plan.fingerprint, self.rows)
+
+    def _check_not_empty(self) -> None:
+        if not len(self):
+            raise EmptyError("a batch needs at least one report")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, part: slice) -> Reports:
+        if not isinstance(part, slice):
+            raise TypeError("reports are taken by slices, such as reports[10:20]")
+        return Reports._trusted(self.plan, self.rows[part])
+
+    def __repr__(self) -> str:
+        return f"<Reports of {len(self)} users under {self.plan!r}>"

@@ -1,0 +1,221 @@
+"""Checks of the quantities that people pass in, one function for each quantity.
+
+Each function returns the quantity in the type that the library computes with, or raises an error that says what was
+given and what is expected.
+
+>>> checked_users(40)
+40
+>>> share_of("0.5%", "a threshold")
+0.005
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from localdp.errors import (
+    DomainError,
+    EmptyError,
+    EpsilonError,
+    FrequencyError,
+    ImpureMechanismError,
+    InvalidInputError,
+    SeedError,
+)
+from localdp.types import Counts, Vector
+
+LARGEST_EPSILON = 16.0
+LARGEST_SIZE = 2**32
+LARGEST_EXACT_INTEGER = 2**53 - 1
+"""Whole numbers up to here are the same in every language; some keep all numbers as floats."""
+
+
+def checked_epsilon(epsilon: object) -> float:
+    """A privacy budget as a float in (0, 16]."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
+        raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {epsilon!r:.60}")
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
+    if math.isfinite(value) and value > epsilon:
+        value = math.nextafter(value, 0)  # the number given lies between two floats: take the more private one
+    if not math.isfinite(value):
+        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: it must be finite")
+    if value <= 0:
+        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: a report would say nothing about the item")
+    if value > LARGEST_EPSILON:
+        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: a larger one would hide next to nothing")
+    return value
+
+
+def checked_size(size: object) -> int:
+    """A number of items, from 2 to 2^32."""
+    value = _integer(size)
+    if value is None or not 2 <= value <= LARGEST_SIZE:
+        raise DomainError(f"a mechanism needs a whole number of items from 2 to 2^32, not {size!r:.40}")
+    return value
+
+
+def checked_users(n: object, least: int = 1) -> int:
+    """A number of users, at least 1 unless `least` is 0."""
+    users = _integer(n)
+    if users is None:
+        raise InvalidInputError(f"n is the number of users, a whole number, not {n!r:.40}")
+    if not 0 <= users <= LARGEST_EXACT_INTEGER:
+        raise InvalidInputError(f"n is the number of users, at most 2^53, and cannot be {n!r:.40}")
+    if users < least:
+        raise EmptyError("there are no users (n = 0), so there is nothing to estimate")
+    return users
+
+
+def checked_seed(seed: object) -> int:
+    """A seed: a whole number of at least 0."""
+    value = _integer(seed)
+    if value is None or value < 0:
+        raise SeedError(f"a seed is a whole number of at least 0, not {seed!r:.40}")
+    return value
+
+
+def checked_amount(k: object, most: int, what: str) -> int:
+    """How many of something, from 1 to `most`; `what` begins the sentence of the error, as in "the top k"."""
+    value = _integer(k)
+    if value is None or not 1 <= value <= most:
+        raise InvalidInputError(f"{what} must be a whole number from 1 to {most}, not {k!r:.40}")
+    return value
+
+
+def checked_level(level: Any, what: str = "a level") -> float:
+    """A probability strictly between 0 and 1."""
+    if not isinstance(level, Real) or not 0 < float(level) < 1:
+        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {level!r:.40}")
+    return float(level)
+
+
+def checked_threshold(threshold: Any) -> float:
+    """A number of users that a frequency is compared with; any real number."""
+    sentence = "a threshold is a number of users"
+    if isinstance(threshold, bool | np.bool_) or not isinstance(threshold, Real) or threshold != threshold:
+        raise InvalidInputError(f"{sentence}, not {threshold!r:.40}")
+    return checked_number(threshold, sentence)
+
+
+def share_of(text: Any, what: str) -> float:
+    """A share of the users between 0 and 1, given as a number such as 0.005 or as text such as "0.5%"."""
+    given = text.strip() if isinstance(text, str) else text
+    try:
+        share = float(given[:-1]) / 100 if isinstance(given, str) and given.endswith("%") else float(given)
+    except (TypeError, ValueError, OverflowError):
+        share = math.nan
+    if isinstance(text, bool) or not 0 <= share <= 1:
+        raise InvalidInputError(f"{what} is a share of the users, such as 0.001 or '0.1%', not {text!r:.40}")
+    return share
+
+
+def checked_number(number: Any, sentence: str) -> float:
+    """A float; the sentence, such as "a variance is one number", begins the error."""
+    try:
+        return float(number)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{sentence}, not {number!r:.60}") from None
+
+
+def checked_variance(variance: Any) -> float:
+    """The variance of an estimate of an item that nobody holds."""
+    if variance is None:
+        raise ImpureMechanismError.of("an estimate without a known variance")
+    value = checked_number(variance, "variance is one number, the same for all items")
+    if not value >= 0:
+        raise InvalidInputError(f"a variance is at least 0, not {value}")
+    return value
+
+
+def checked_excess_variance(excess: Any) -> float:
+    """What each holder of an item adds to the variance of its estimate; it may be negative."""
+    value = checked_number(excess, "excess_variance is one number, the same for all items")
+    if not math.isfinite(value):
+        raise InvalidInputError(f"excess_variance must be finite, not {value}")
+    return value
+
+
+def checked_probability(probability: Any) -> Fraction:
+    """p* or q*, as an exact fraction."""
+    if probability is None or np.ndim(probability) != 0:
+        raise ImpureMechanismError.of("a mechanism without one p* and one q* for all items")
+    try:
+        value = Fraction(probability)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"p* and q* are probabilities, not {probability!r:.40}") from None
+    if not 0 <= value <= 1:
+        raise InvalidInputError(f"p* and q* are probabilities, not {float(value)}")
+    return value
+
+
+def checked_estimates(values: ArrayLike) -> Vector:
+    """A read-only copy of finite numbers, one for each item."""
+    try:
+        vector = np.array(values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise FrequencyError("frequencies must be a flat list of numbers, one for each item") from None
+    if vector.ndim != 1:
+        raise FrequencyError(f"frequencies must be a flat list, one for each item, not of shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise FrequencyError(f"the frequency of item {bad[0]} is {vector[bad[0]]}, which is not a finite number")
+    vector.setflags(write=False)
+    return vector
+
+
+def checked_counts(counts: ArrayLike, n: int, size: int | None = None) -> Counts:
+    """A copy of support counts: for each item, how many of n reports support it. `size` is the number of items."""
+    whole = whole_numbers(counts)
+    if whole.ndim != 1 or whole.size != (size or whole.size) or (whole < 0).any() or (whole > n).any():
+        items = "one for each item" if size is None else f"one for each of the {size} items"
+        raise FrequencyError(f"support counts are whole numbers between 0 and n = {n}, {items}")
+    return whole
+
+
+def checked_frequencies(frequencies: ArrayLike, size: int) -> Counts:
+    """A copy of true frequencies: how many users hold each item, at least one user in all."""
+    held = whole_numbers(frequencies)
+    if held.shape != (size,):
+        raise DomainError(f"frequencies must be a flat list of {size}, one for each item, not of shape {held.shape}")
+    if (held < 0).any():
+        first = int(np.argmax(held < 0))
+        raise FrequencyError(f"frequencies count people, and cannot be negative: item {first} has {held[first]}")
+    if held.sum(dtype=np.float64) > LARGEST_EXACT_INTEGER:
+        raise FrequencyError("the frequencies sum to more than 2^53 people")
+    if not held.any():
+        raise EmptyError("the frequencies sum to 0, so nobody holds an item")
+    return held
+
+
+def whole_numbers(numbers: ArrayLike) -> Counts:
+    """A copy of the numbers as int64, if all of them are whole."""
+    try:
+        given = np.asarray(numbers)
+        if given.dtype.kind in "iuf":
+            with np.errstate(invalid="ignore"):
+                whole = given.astype(np.int64)
+            if (whole == given).all():
+                return whole
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise FrequencyError("frequencies and counts are numbers of people: every one must be a whole number")
+
+
+def _integer(value: object) -> int | None:
+    """The value as an int, or None if its type is not one of whole numbers. True and False are not numbers here."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
