@@ -47,7 +47,7 @@ def vectors(name: str) -> dict[str, Any]:
         plan = Plan(domain, name, epsilon)
         for turn, index in enumerate((0, 1, plan.domain.size - 1)):
             good.append(_good(plan, index, _randomness(plan, seed=100 * case + turn, reject=turn == 1)))
-        if isinstance(plan.mechanism, UnaryEncoding) and rare_bits.pay(plan.mechanism.noise, 64):
+        if isinstance(plan.mechanism, UnaryEncoding) and rare_bits.jumping_pays(plan.mechanism.noise, 64):
             good += [_good(plan, index, words.tobytes()) for index, words in enumerate(_telling_jumps(plan.mechanism))]
         bad += _bad(plan)
     return {"mechanism": name, "good": good, "bad": bad}
@@ -62,7 +62,7 @@ def _randomness(plan: Plan, seed: int, reject: bool) -> bytes:
 
 def _telling_jumps(mechanism: UnaryEncoding) -> Iterator[NDArray[np.uint64]]:
     """Words that decide whether an implementation jumps exactly: a coin for the held item, then jumps."""
-    law = rare_bits.jumps(mechanism.noise, 64)
+    law = rare_bits.jump_law(mechanism.noise, 64)
     size = mechanism.size
 
     def words(edge: int, count: int, more: int = 0) -> list[int]:

@@ -1,4 +1,4 @@
-"""Values that cannot be changed once they are made, for classes that are more than a list of fields."""
+"""A base class for values that cannot be changed once they are made, and that check or derive attributes before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any
 
 
 class Frozen:
-    """Refuse to set or delete attributes after `_freeze()`. (A cached property may still remember its value.)"""
+    """Refuse to set or delete attributes after `_freeze()`, which a class calls at the end of `__init__`.
+
+    A `cached_property` still works: it stores its value without setting an attribute.
+
+    >>> class Point(Frozen):
+    ...     def __init__(self, x):
+    ...         self.x = x
+    ...         self._freeze()
+    >>> Point(3).x = 4
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: Point is a value: make a new one instead of setting x
+    """
 
     _is_frozen = False
 

@@ -1,4 +1,4 @@
-"""The types that everything shares: arrays by what they hold, and the callback that shows progress."""
+"""Types used all over the package: arrays, named by what they hold, and the callback that shows progress."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Vector = NDArray[np.float64]
 """Numbers, usually one for each item."""
 
 Counts = NDArray[np.int64]
-"""How many reports or users, one count for each item."""
+"""Numbers of reports or users, one for each item."""
 
 Indices = NDArray[np.int64]
-"""Items by their place in the domain, usually one for each user."""
+"""Indices of items in the domain, usually one for each user."""
 
 Places = NDArray[np.intp]
 """Positions in another array."""
 
 Flags = NDArray[np.bool_]
-"""True or false, one for each element of another array."""
+"""True or false for each element of another array."""
 
 Rows = NDArray[np.uint8]
 """Reports as they travel: one row of bytes for each user."""
@@ -29,4 +29,4 @@ Words = NDArray[np.uint64]
 """64-bit words: random words, packed bits, or elements of a field."""
 
 Progress = Callable[[int, int], object]
-"""`progress(done, total)` is called now and then during long work."""
+"""A function `progress(done, total)` that is called now and then during long work."""

@@ -1,4 +1,4 @@
-"""Work in parts: the same result on any number of threads, no shared keystream, bounded memory, honest progress."""
+"""Work in chunks: the same result on any number of threads, no shared keystream, bounded memory, honest progress."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import localdp as ldp
 from localdp.errors import InvalidInputError
-from localdp.kernels import chunks, threads
+from localdp.kernels import chunks, dispatch, threads
 from localdp.mechanisms import MECHANISMS
 from localdp.randomness import keystream
 
@@ -43,30 +42,6 @@ def test_counts_do_not_depend_on_the_parts(name, monkeypatch):
         assert np.array_equal(part.counts, whole)
 
 
-def test_branches_are_the_same_cipher_far_apart():
-    key = bytes(range(16))
-    source = keystream.Keystream(key)
-    for number in (1, 2, 3):
-        counter = modes.CTR((number << 64).to_bytes(16, "big"))
-        expected = Cipher(algorithms.AES(key), counter).encryptor().update(bytes(80))  # type: ignore[attr-defined]
-        assert source.branch().words(10).astype("<u8").tobytes() == expected
-
-
-def test_no_two_branches_ever_draw_the_same_word():
-    source = keystream.secure()
-    first = source.branch()
-    streams = [source, first, first.branch(), *(source.branch() for _ in range(50))]
-    words = np.concatenate([stream.words(2000) for stream in streams])
-    assert np.unique(words).size == words.size
-
-
-def test_a_branch_begins_at_its_own_beginning():
-    source = keystream.seeded(1)
-    source.words(100)
-    source.consume(3000, lambda _: 7)
-    assert np.array_equal(source.branch().words(5), keystream.seeded(1).branch().words(5))
-
-
 def test_privatizing_again_from_the_same_source_repeats_nothing(monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK_WORDS", 1 << 8)
     mechanism = MECHANISMS["olh"](1000, 1.0)  # its reports are mostly 32 random bits
@@ -77,29 +52,11 @@ def test_privatizing_again_from_the_same_source_repeats_nothing(monkeypatch):
     assert np.unique(seeds).size > seeds.size - 20
 
 
-def test_words_are_shown_before_they_are_used_up():
-    source, twin = keystream.seeded(3), keystream.seeded(3)
-    shown = []
-    assert source.consume(1000, lambda words: shown.append(words.copy()) or 0) == 0
-    assert source.consume(2000, lambda words: shown.append(words.copy()) or 150) == 150
-    assert np.array_equal(shown[0], shown[1][:1000])
-    assert np.array_equal(shown[0][:150], twin.words(150))
-    assert np.array_equal(source.words(5000), twin.words(5000))
-    assert source.drawn == twin.drawn == 5150
-
-
-def test_streams_of_one_thread_keep_what_they_have_not_used():
-    streams = [keystream.seeded(seed) for seed in (1, 2, 3)]
-    for stream in streams:
-        stream.consume(2000, lambda _: 10)
-    for seed, stream in zip((1, 2, 3), streams, strict=True):
-        assert np.array_equal(stream.words(3000), keystream.seeded(seed).words(3010)[10:])
-
-
 @pytest.mark.parametrize("number", ["1", "3"])
 def test_progress_goes_up_to_the_total_in_the_calling_thread(number, monkeypatch):
     monkeypatch.setenv("LOCALDP_THREADS", number)
     monkeypatch.setattr(chunks, "CHUNK_WORDS", 1 << 9)
+    monkeypatch.setattr(chunks, "_LEAST_WORDS", 1 << 7)
     monkeypatch.setattr(chunks, "_MOST_WORDS", 1 << 9)
     plan = ldp.Plan(100, "oue", 1.0)
     seen, callers = [], set()
@@ -113,56 +70,84 @@ def test_progress_goes_up_to_the_total_in_the_calling_thread(number, monkeypatch
     plan.aggregate(reports, progress)
     assert callers == {threading.get_ident()}
     for part in (seen[:halfway], seen[halfway:]):
-        assert len(part) > 1 or threads != "1"  # others may have been quicker
+        assert len(part) > 1 or number != "1"  # with more threads, the others may have done all but one chunk
         assert part == sorted(part)
         assert part[-1] == (3000, 3000)
         assert {total for _, total in part} == {3000}
 
 
-@pytest.mark.parametrize("number", ["1", "4"])
-def test_the_first_error_stops_the_work_and_is_raised(number, monkeypatch):
-    monkeypatch.setenv("LOCALDP_THREADS", number)
-    done = []
-
-    def work(part):
-        if part == 5:
-            raise RuntimeError("part 5")
-        done.append(part)
-        return 1
-
-    with pytest.raises(RuntimeError, match="part 5"):
-        threads.each(work, range(1_000_000), 1_000_000)
-    assert len(done) < 900_000  # all that came after, had nothing stopped
-
-
-def test_parts_are_not_made_before_they_are_needed(monkeypatch):
-    """A million users on two threads must not mean a million waiting tasks."""
-    monkeypatch.setenv("LOCALDP_THREADS", "2")
-    ahead = []
-    made = done = 0
-
-    def parts():
-        nonlocal made
-        for part in range(1000):
-            made += 1
-            ahead.append(made - done)
-            yield part
-
-    def work(_):
-        nonlocal done
-        done += 1
-        return 1
-
-    threads.each(work, parts(), 1000)
-    assert done == 1000
-    assert max(ahead) <= 5
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "many", "1.5"])
-def test_a_strange_number_of_threads_is_an_error(number, monkeypatch):
-    monkeypatch.setenv("LOCALDP_THREADS", number)
-    with pytest.raises(InvalidInputError, match="LOCALDP_THREADS"):
+def test_a_strange_number_of_threads_is_an_error(monkeypatch):
+    monkeypatch.setenv("LOCALDP_THREADS", "many")
+    with pytest.raises(InvalidInputError, match="LOCALDP_THREADS must be a whole number of at least 1, not 'many'"):
         ldp.Plan(4, "grr", 1.0).privatize([1, 2])
+
+
+def _size_and_sum(rows):
+    return np.array([rows.size, rows.sum()], np.int64)
+
+
+def test_a_small_batch_is_counted_by_one_call_without_threads(monkeypatch):
+    monkeypatch.setattr(threads, "each", None)
+    monkeypatch.setattr(threads, "workers", None)
+    rows, seen, counted = np.ones((100, 8), np.uint8), [], []
+    counts = chunks.counted(
+        lambda part: counted.append(part) or _size_and_sum(part), rows, 2, 20, lambda *done: seen.append(done)
+    )
+    assert counts.tolist() == [800, 800]
+    assert len(counted) == 1
+    assert counted[0] is rows
+    assert seen == [(100, 100)]
+
+
+def test_a_large_batch_is_counted_in_parts_of_whole_words(monkeypatch):
+    monkeypatch.setenv("LOCALDP_THREADS", "3")
+    rows, parts = np.ones((1001, 3), np.uint8), []
+    words_each = 3 * chunks._LEAST_WORDS // 1000
+    with dispatch.kernels("fast"):
+        counts = chunks.counted(lambda part: parts.append(len(part)) or _size_and_sum(part), rows, 2, words_each, None)
+    assert counts.tolist() == [3003, 3003]
+    assert sorted(parts) == [329, 336, 336]
+
+
+def test_numpy_counts_long_reports_in_one_thread_and_in_several_parts(monkeypatch):
+    monkeypatch.setattr(threads, "workers", None)
+    rows, parts = np.ones((64, 1), np.uint8), []
+    with dispatch.kernels("numpy"):
+        chunks.counted(
+            lambda part: parts.append(len(part)) or _size_and_sum(part), rows, 2, chunks._MOST_WORDS // 16, None
+        )
+    assert parts == [16, 16, 16, 16]
+
+
+@pytest.mark.parametrize("words_each", [1, 1 << 30])
+def test_no_reports_give_zero_counts(words_each):
+    counts = chunks.counted(lambda _: pytest.fail("nothing to count"), np.zeros((0, 5), np.uint8), 7, words_each, None)
+    assert counts.tolist() == [0] * 7
+    assert counts.dtype == np.int64
+
+
+def test_chunks_of_users_are_even_and_depend_on_the_work_alone(monkeypatch):
+    assert chunks.chunk_users(1, 1) == 1
+    assert chunks.chunk_users(1000, 1) == 1000
+    assert chunks.chunk_users(chunks.CHUNK_WORDS, 1) == chunks.CHUNK_WORDS
+    assert chunks.chunk_users(chunks.CHUNK_WORDS + 2, 1) == chunks.CHUNK_WORDS // 2 + 1
+    assert chunks.chunk_users(5, chunks.CHUNK_WORDS * 10) == 1
+    before = chunks.chunk_users(10**6, 20)
+    monkeypatch.setenv("LOCALDP_THREADS", "9")
+    assert chunks.chunk_users(10**6, 20) == before
+
+
+def test_each_chunk_of_users_draws_from_its_own_branch(monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK_WORDS", 10)
+    rows, values, source = np.zeros((25, 8), np.uint8), np.arange(25), keystream.seeded(1)
+
+    def draw(part, stream):
+        return stream.words(part.size).view(np.uint8).reshape(-1, 8)
+
+    chunks.randomized(draw, values, keystream.seeded(1), rows, 1, None)
+    streams = [source, source.branch(), source.branch()]
+    expected = np.concatenate([stream.words(count) for stream, count in zip(streams, (9, 9, 7), strict=True)])
+    assert rows.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(("name", "size"), [("llh", 41_270), ("oue", 5_000), ("olh", 300)])

@@ -1,4 +1,4 @@
-"""Compiled kernels against their NumPy definitions, bit for bit; and when they are chosen."""
+"""Compiled kernels against their NumPy definitions, bit for bit; and what a compiled file may contain."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import base64
 import importlib
 import inspect
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +17,8 @@ from paths import ROOT
 
 import localdp as ldp
 import localdp.kernels
+import localdp.kernels.compiled
 from localdp.checks.independence import check_value_independence
-from localdp.errors import InvalidInputError
 from localdp.formats import bitstrings
 from localdp.kernels import cubics, dispatch, local_hash, rare_bits
 from localdp.kernels.biased_bits import biased_bits, digits_to_compare
@@ -39,6 +36,7 @@ ACCELERATED = {
     for name, found in vars(importlib.import_module(f"localdp.kernels.{file}")).items()
     if isinstance(found, dispatch.Accelerated)
 }
+COMPILED = sorted(Path(localdp.kernels.compiled.__path__[0]).glob("*.py"))
 SEEDS = st.integers(0, 2**32)
 
 
@@ -65,6 +63,49 @@ def test_every_compiled_kernel_takes_what_its_definition_takes(name):
         inspect.signature(f) for f in (ACCELERATED[name].definition, dispatch.load_twin(ACCELERATED[name].twin))
     )
     assert list(defined.parameters) == list(made.parameters)
+
+
+@pytest.mark.parametrize("name", ACCELERATED)
+def test_a_twin_has_the_name_of_its_definition_in_the_file_of_the_same_name(name):
+    definition = ACCELERATED[name].definition
+    assert ACCELERATED[name].twin == f"{definition.__module__.rpartition('.')[2]}.{definition.__name__}"
+    twin = dispatch.load_twin(ACCELERATED[name].twin)
+    assert f"{twin.__module__}.{twin.__name__}" == f"localdp.kernels.compiled.{ACCELERATED[name].twin}"
+
+
+def _names(node):
+    return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
+
+
+def _foreign_names(source):
+    """The names used in compiled loops that come from another file of this package, also through a constant."""
+    tree, foreign = ast.parse(source), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("localdp")):
+            foreign |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            foreign |= {alias.asname or "localdp" for alias in node.names if alias.name.startswith("localdp")}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _names(node.value) & foreign:
+            foreign |= {name for target in getattr(node, "targets", None) or [node.target] for name in _names(target)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    loops = [function for function in functions if "compiled" in map(ast.unparse, function.decorator_list)]
+    return {name for loop in loops for statement in loop.body for name in _names(statement) & foreign}
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
+def test_a_compiled_loop_uses_nothing_from_another_file(path):
+    """Numba keeps machine code as long as the file of the loop is the same, so it would miss a change elsewhere."""
+    assert _foreign_names(path.read_text("utf-8")) == set()
+
+
+def test_the_check_for_foreign_names_finds_them():
+    loop = "@compiled\ndef _loop(x):\n    return x * {}\n"
+    assert _foreign_names("from localdp.types import Words\n" + loop.format("Words")) == {"Words"}
+    assert _foreign_names("from .jit import read_only as view\n" + loop.format("view(x)")) == {"view"}
+    assert _foreign_names("import localdp.types\n" + loop.format("localdp.types.Words")) == {"localdp"}
+    assert _foreign_names("from localdp.types import A\nB = A + 1\nC = B\n" + loop.format("C")) == {"C"}
+    assert not _foreign_names("import numpy as np\nfrom localdp.types import A\nB = 1\n" + loop.format("np.int64(B)"))
 
 
 @settings(max_examples=300)
@@ -176,9 +217,9 @@ def test_add_histogram(users, bits, kind, seed):
 
 @pytest.mark.parametrize("function", [dispatch.load_twin(ACCELERATED["add_histogram"].twin), add_histogram.definition])
 def test_an_integer_past_the_histogram_is_refused(function):
-    with pytest.raises(ValueError, match="past the last of 9"):
+    with pytest.raises(ValueError, match="an integer past 8, the last one that is counted"):
         function(np.full((3, 8), 255, np.uint8) >> 1, np.zeros(9, np.int64))
-    with pytest.raises(ValueError, match="past the last of 9"):
+    with pytest.raises(ValueError, match="an integer past 8, the last one that is counted"):
         function(np.array([[9]], np.uint8), np.zeros(9, np.int64))
 
 
@@ -279,7 +320,7 @@ def test_compiled_kernels_give_the_pinned_reports(name):
         with dispatch.kernels("fast"):
             rows = plan.mechanism.randomize(plan.domain.indices([case["value"]]), source)
         assert base64.b64encode(rows.tobytes()).decode() == case["report"]
-        if name in ("sue", "oue") and rare_bits.pay(plan.mechanism.noise, 64):
+        if name in ("sue", "oue") and rare_bits.jumping_pays(plan.mechanism.noise, 64):
             assert 16 * source.drawn >= len(case["random"])  # more than enough, but after a tie at the end
         else:
             assert 16 * source.drawn == len(case["random"])
@@ -293,40 +334,3 @@ def test_numba_is_known_to_one_module():
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             importing |= {path.name for name in names if name.split(".")[0] in ("numba", "llvmlite")}
     assert importing == {"jit.py"}
-
-
-def _python(code, **environment):
-    line = [sys.executable, "-W", "error", "-c", code]
-    run = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})  # noqa: S603
-    return run.stdout.strip() or run.stderr.strip().splitlines()[-1]
-
-
-MANY = "import localdp as ldp, numpy as np; plan = ldp.Plan(1000, 'llh', 1.0); plan.privatize(np.zeros({users}, int))"
-ASKED = "; import sys; print('numba' in sys.modules)"
-
-
-@pytest.mark.parametrize(
-    ("users", "kernels", "loaded"),
-    [(1, "auto", False), (10**6, "auto", True), (10**6, "", True), (10**6, "numpy", False), (1, "fast", True)],
-)
-def test_numba_is_loaded_when_it_pays_or_is_asked_for(users, kernels, loaded):
-    assert _python(MANY.format(users=users) + ASKED, LOCALDP_KERNELS=kernels) == str(loaded)
-
-
-def test_everything_works_without_numba():
-    missing = "import sys; sys.modules['numba'] = None; "
-    check = "; print(plan.aggregate(plan.privatize(np.zeros(9, int))).n)"
-    assert _python(missing + MANY.format(users=10**6) + check, LOCALDP_KERNELS="auto") == "9"
-    assert "pip install 'localdp[fast]'" in _python(missing + MANY.format(users=1), LOCALDP_KERNELS="fast")
-
-
-def test_nowhere_to_keep_machine_code_is_no_obstacle():
-    nowhere = "import numba.core.caching as c; c.CacheImpl._locator_classes = []; "
-    nowhere += "from localdp.kernels.compiled import walsh_hadamard as m; "
-    run = "import numpy as np; v = np.arange(4); m.walsh_hadamard(v); print(v.tolist(), m._transform.stats.cache_path)"
-    assert _python(nowhere + run) == "[6, -2, -4, 0] None"
-
-
-def test_another_word_for_the_kernels_is_an_error():
-    with dispatch.kernels("quick"), pytest.raises(InvalidInputError, match="one of auto, numpy, fast"):
-        dispatch.uses_compiled()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from localdp.checks.replay import Replay
 from localdp.checks.tapes import Tapes
 from localdp.kernels import dispatch, rare_bits
-from localdp.kernels.rare_bits import REACH, UNSETTLED
+from localdp.kernels.rare_bits import REACH, UNDECIDED
 from localdp.randomness.keystream import Keystream, seeded
 
 U = np.uint64
@@ -59,14 +59,14 @@ def test_every_tape_together_gives_exactly_the_stated_law(bits, width, threshold
 @settings(max_examples=20)
 @given(THRESHOLDS)
 def test_edges_and_table_are_exact(threshold):
-    law = rare_bits.Jumps(threshold, 64)
+    law = rare_bits.JumpLaw(threshold, 64)
     r = 1 - Fraction(threshold, 2**64)
     edges = [1 - r**j for j in range(1, REACH + 1)]
     assert [Fraction(edge, 2 ** (64 * REACH)) for edge in law.edges] == edges
     settled = 0
     for cell in range(0, 2**16, 37):
         low, high = Fraction(cell, 2**16), Fraction(cell + 1, 2**16)
-        if law.table[cell] != UNSETTLED:
+        if law.table[cell] != UNDECIDED:
             answer = int(law.table[cell])
             assert answer == 0 or edges[answer - 1] <= low
             assert answer == REACH or high <= edges[answer]
@@ -84,7 +84,7 @@ def _number_below(edges, words):
 @pytest.mark.parametrize("j", [1, 2, 3, 100, REACH])
 def test_a_tie_is_settled_by_the_words_that_follow(j, after):
     threshold = 331_792_083_943_461_888
-    law = rare_bits.jumps(threshold, 64)
+    law = rare_bits.jump_law(threshold, 64)
     r = 1 - Fraction(threshold, 2**64)
     edges = [1 - r**k for k in range(1, REACH + 1)]
     words = [int(law.leading[j - 1]), after, 7, 9]
@@ -92,7 +92,7 @@ def test_a_tie_is_settled_by_the_words_that_follow(j, after):
 
 
 def test_a_tie_reads_no_more_words_than_it_takes():
-    law = rare_bits.jumps(2**58 + 1, 64)
+    law = rare_bits.jump_law(2**58 + 1, 64)
     further = [int(law.edges[2]) >> 64 * (REACH - place) & 2**64 - 1 for place in (1, 2, 3)]
     for words, read in (([5], 1), ([*further[:1], 0], 2), ([*further[:1], 2**64 - 1], 2), (further, 3)):
         source = Replay(np.array([*words, 1, 1], "<u8").tobytes())
@@ -106,7 +106,7 @@ def test_a_tie_reads_no_more_words_than_it_takes():
 )
 def test_one_after_another_together_and_compiled_are_the_same(users, bits, threshold, ties, seed):
     """Some words tie with edges, and a jump past the last user of one row starts no jump in the next."""
-    law = rare_bits.jumps(threshold, 64)
+    law = rare_bits.jump_law(threshold, 64)
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 2**64, 400, U)
     words[rng.choice(400, len(ties), replace=False)] = law.leading[ties]
@@ -144,7 +144,7 @@ def test_the_number_of_words_tells_nothing_of_how_many_bits_are_lit(kind, users,
         with dispatch.kernels(kind):
             lit.add(int(np.bitwise_count(rare_bits.rare_bits(source, users, bits, 2**58, 64)).sum()))
         drawn.add(source.drawn)
-    assert drawn == {rare_bits.jumps(2**58, 64).enough(users * bits)}
+    assert drawn == {rare_bits.jump_law(2**58, 64).sufficient_jumps(users * bits)}
     assert len(lit) > 1
 
 
@@ -160,8 +160,8 @@ def test_lit_bits_are_as_frequent_and_as_spread_as_stated():
 
 
 def test_jumps_pay_where_bits_are_rare():
-    assert rare_bits.pay(2**59, 64)
-    assert not rare_bits.pay(2**59 + 1, 64)
-    assert not rare_bits.pay(0, 64)
-    assert rare_bits.pay(1, 5)
-    assert not rare_bits.pay(1, 4)
+    assert rare_bits.jumping_pays(2**59, 64)
+    assert not rare_bits.jumping_pays(2**59 + 1, 64)
+    assert not rare_bits.jumping_pays(0, 64)
+    assert rare_bits.jumping_pays(1, 5)
+    assert not rare_bits.jumping_pays(1, 4)

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from localdp.checks.tapes import Tapes
 from localdp.errors import InvalidInputError, SeedError
@@ -96,7 +97,7 @@ def test_bounded_draws_are_exactly_uniform(bound):
 
 
 def test_bounded_draw_past_the_width_is_refused():
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match="3 bits cannot choose among 9 outcomes"):
         Tapes(np.zeros(1, np.uint64), 9, 3).below(9, 1)
 
 
@@ -116,3 +117,46 @@ def test_a_fork_while_another_thread_draws_does_not_hang_the_child():
 
 def test_a_seed_may_be_as_large_as_one_likes():
     assert not np.array_equal(keystream.seeded(10**5000).words(2), keystream.seeded(10**5000 + 1).words(2))
+
+
+def test_branches_are_the_same_cipher_far_apart():
+    key = bytes(range(16))
+    source = keystream.Keystream(key)
+    for number in (1, 2, 3):
+        counter = modes.CTR((number << 64).to_bytes(16, "big"))
+        expected = Cipher(algorithms.AES(key), counter).encryptor().update(bytes(80))  # type: ignore[attr-defined]
+        assert source.branch().words(10).astype("<u8").tobytes() == expected
+
+
+def test_no_two_branches_ever_draw_the_same_word():
+    source = keystream.secure()
+    first = source.branch()
+    streams = [source, first, first.branch(), *(source.branch() for _ in range(50))]
+    words = np.concatenate([stream.words(2000) for stream in streams])
+    assert np.unique(words).size == words.size
+
+
+def test_a_branch_begins_at_its_own_beginning():
+    source = keystream.seeded(1)
+    source.words(100)
+    source.consume(3000, lambda _: 7)
+    assert np.array_equal(source.branch().words(5), keystream.seeded(1).branch().words(5))
+
+
+def test_words_are_shown_before_they_are_used_up():
+    source, twin = keystream.seeded(3), keystream.seeded(3)
+    shown = []
+    assert source.consume(1000, lambda words: shown.append(words.copy()) or 0) == 0
+    assert source.consume(2000, lambda words: shown.append(words.copy()) or 150) == 150
+    assert np.array_equal(shown[0], shown[1][:1000])
+    assert np.array_equal(shown[0][:150], twin.words(150))
+    assert np.array_equal(source.words(5000), twin.words(5000))
+    assert source.drawn == twin.drawn == 5150
+
+
+def test_streams_of_one_thread_keep_what_they_have_not_used():
+    streams = [keystream.seeded(seed) for seed in (1, 2, 3)]
+    for stream in streams:
+        stream.consume(2000, lambda _: 10)
+    for seed, stream in zip((1, 2, 3), streams, strict=True):
+        assert np.array_equal(stream.words(3000), keystream.seeded(seed).words(3010)[10:])

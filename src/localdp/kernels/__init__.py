@@ -1,10 +1,11 @@
-"""The inner loops of Perturb, Aggregate and Calibrate on plain arrays, and how they run on all processors.
+"""The inner loops of Perturb, Aggregate and Calibrate on plain arrays, and the code that runs them on all processors.
 
 | files | what they do |
 |---|---|
 | `biased_bits`, `rare_bits`, `subsets` | draw the noise of a report |
-| `counting`, `walsh_hadamard`, `local_hash`, `linear_hash`, `galois_field` | hash items, count what reports support |
-| `quadrature`, `cubics` | sum over frequencies, and interpolate between them |
+| `local_hash`, `linear_hash`, `galois_field` | hash items, and count the items that hashed reports support |
+| `counting`, `walsh_hadamard` | count bits and integers, and transform the counts |
+| `quadrature`, `cubics` | choose the nodes of sums over frequencies; interpolate |
 | `dispatch`, `compiled` | choose between NumPy and the twins that Numba compiles |
-| `chunks`, `threads` | cut the work into pieces and share it between threads |
+| `chunks`, `threads` | cut the work into chunks and share them between threads |
 """

@@ -1,4 +1,4 @@
-"""Independent bits that are 1 with a given probability, 64 of them in a word."""
+"""Independent random bits that are 1 with a given probability, 64 of them in a word."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from localdp.kernels.dispatch import accelerated
 from localdp.randomness.keystream import Entropy, Keystream
 from localdp.types import Flags, Words
 
-EAGER_PLANES = 9  # after nine coins, a lane in 512 is still undecided: too few to draw for them all
-_TOGETHER_WORDS = 1 << 14  # whose coins, nine words each, stay in the cache
+EAGER_PLANES = 9  # after nine coins, one lane in 512 is undecided: from then on only words with such a lane draw
+_TOGETHER_WORDS = 1 << 14  # words drawn together: with nine words of coins for each, they stay in the cache
 
 
 def digits_to_compare(threshold: int, width: int) -> Flags:
-    """The binary digits of a threshold, highest first: past its last 1 a tie can only mean "not below"."""
+    """The binary digits of a threshold, highest first, up to its last 1: a number that ties so far is not below it."""
     trailing = (threshold & -threshold).bit_length() - 1 if threshold else width
     octets = np.frombuffer((threshold >> trailing).to_bytes(8, "big"), np.uint8)
     return np.unpackbits(octets)[64 - width + trailing :].view(np.bool_)
@@ -26,23 +26,24 @@ def biased_bits(
 ) -> Words:
     """Independent bits, each 1 with probability threshold/2^width, as ceil(bits/64) words for each user.
 
-    A bit is 1 when a uniform `width`-bit number is below the threshold. The numbers are drawn a binary digit
-    at a time, 64 of them in a word: a number is below where the first digit that differs from the
-    threshold's is a 0. Words with undecided lanes draw on; how many do depends on the coins alone. A keystream serves
-    some users after the others, as many as share its cache.
+    A bit is 1 when a uniform `width`-bit number is below the threshold. The numbers are drawn one binary digit (a coin)
+    at a time, 64 numbers in the lanes of a word. A number is below the threshold if it has a 0 in the first place where
+    their digits differ. After `eager` digits, only words with undecided lanes draw more coins; how many do depends on
+    the coins alone, not on anybody's value. With a keystream, users take turns in groups that fit the cache.
     """
     step = users_together(bits) if isinstance(entropy, Keystream) else max(users, 1)
     parts = [min(step, users - start) for start in range(0, users, step)]
-    words = [_biased_bits(entropy, part, bits, threshold, width, eager) for part in parts]
+    words = [_bits_together(entropy, part, bits, threshold, width, eager) for part in parts]
     return np.concatenate(words) if words else np.zeros((0, -(-bits // 64)), np.uint64)
 
 
 def users_together(bits: int) -> int:
-    """How many users draw their biased bits together from a keystream."""
+    """The number of users who draw their biased bits together from a keystream."""
     return max(1, _TOGETHER_WORDS // -(-bits // 64))
 
 
-def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width: int, eager: int) -> Words:
+def _bits_together(entropy: Entropy, users: int, bits: int, threshold: int, width: int, eager: int) -> Words:
+    """As `biased_bits`, for users who draw together."""
     columns = -(-bits // 64)
     below = np.zeros((users, columns), np.uint64)
     undecided = np.full((users, columns), ~np.uint64(0))
@@ -51,7 +52,7 @@ def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width:
     digits = digits_to_compare(threshold, width).tolist()
 
     def settle(result: Words, open_lanes: Words, coins: Words, digit: int) -> Words:
-        """The lanes still open; the other two arrays are used up."""
+        """Compare one digit, updating `result`; return the lanes that are still open. The arrays are used up."""
         coins &= open_lanes
         open_lanes ^= coins
         if not digit:
@@ -79,7 +80,7 @@ def _biased_bits(entropy: Entropy, users: int, bits: int, threshold: int, width:
 
 @accelerated("biased_bits.replace_bits")
 def replace_bits(words: Words, positions: NDArray[np.int64], coins: Words, threshold: int) -> None:
-    """In each row, set the bit at that row's position where its coin is below the threshold, else clear it."""
+    """In each row, set the bit at the row's position if its coin is below the threshold, and clear it if not."""
     users, column = np.arange(positions.size), positions >> 6
     bit = np.uint64(1) << (positions & 63).astype(np.uint64)
     words[users, column] = words[users, column] & ~bit | bit * (coins < threshold)

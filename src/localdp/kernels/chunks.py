@@ -1,7 +1,7 @@
-"""Many users or many reports, a batch at a time and on all processors: memory does not grow with how many there are.
+"""Randomize users and count reports in chunks, on all processors, with memory that does not grow with their number.
 
-Users are randomized in chunks that draw from branches of one keystream, so their reports do not depend on which thread
-does which. Reports are counted in parts; counts are integers, so it does not matter how they are added up.
+Each chunk of users draws from its own branch of one keystream, so the reports do not depend on which thread randomizes
+which chunk. Counts are integers, so the order in which the chunks of reports are added up does not matter.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from localdp.kernels import dispatch, threads
 from localdp.randomness.keystream import Entropy, Keystream
 from localdp.types import Counts, Indices, Progress, Rows
 
-CHUNK_WORDS = 1 << 18  # enough to make up for what Python does once a chunk, and soon enough done
-_LONG_WORDS = 16
-_LEAST_WORDS, _MOST_WORDS = 1 << 19, 1 << 25  # of a part: worth a thread, and soon enough done
+# A chunk takes some milliseconds, much longer than Python's own work for it. With another size, a seed would give
+# other reports.
+CHUNK_WORDS = 1 << 18
+_LONG_REPORT_WORDS = 16
+_LEAST_WORDS = 1 << 19  # of reports: less work is not worth a thread
+_MOST_WORDS = 1 << 25  # of reports: some tenths of a second, so that progress is shown often enough
 
 
 def randomized(
@@ -28,7 +31,7 @@ def randomized(
     words_each: int,
     progress: Progress | None,
 ) -> None:
-    """Write the report of each user into the rows; one takes about so many words."""
+    """Write the report of each user into `rows`. A report takes about `words_each` words, with its random words."""
     dispatch.expect_work(values.size * words_each)
 
     def fill(part: tuple[slice, Entropy]) -> int:
@@ -36,19 +39,19 @@ def randomized(
         rows[chunk] = randomize(values[chunk], stream)
         return len(rows[chunk])
 
-    chunks = _chunks(values.size, source, chunk_users(values.size, words_each))
+    chunks = _chunks_with_streams(values.size, source, chunk_users(values.size, words_each))
     threads.each(fill, chunks, values.size, progress, _threads(words_each))
 
 
 def chunk_users(users: int, words_each: int) -> int:
-    """How many users make a chunk: whatever the threads, so that a seed gives the same reports on any machine."""
+    """The number of users in a chunk. It must not depend on the threads: a seed gives the same reports everywhere."""
     chunks = -(-users * words_each // CHUNK_WORDS)
     return max(1, -(-users // max(1, chunks)))
 
 
-def _chunks(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Entropy]]:
-    """Slices of the users, each with a stream of its own; the first goes on with the source itself."""
-    if not isinstance(source, Keystream):  # where every user has a tape, all draw at once
+def _chunks_with_streams(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Entropy]]:
+    """Slices of the users, each with its own stream; the first slice draws from the source itself."""
+    if not isinstance(source, Keystream):  # every user has a tape, so all can draw at the same time
         yield slice(0, users), source
         return
     for start in range(0, users, step):
@@ -58,11 +61,20 @@ def _chunks(users: int, source: Entropy, step: int) -> Iterator[tuple[slice, Ent
 def counted(
     count: Callable[[Rows], Counts], rows: Rows, size: int, words_each: int, progress: Progress | None
 ) -> Counts:
-    """The sum of the counts of all parts; a report takes about so many words of work."""
+    """The counts of all rows, for `size` items, from counting the rows in parts.
+
+    Counting one row takes about `words_each` words of work.
+    """
     reports, work = rows.shape[0], rows.shape[0] * words_each
     dispatch.expect_work(work)
-    parts = max(1, work // _MOST_WORDS, min(_threads(words_each), work // _LEAST_WORDS))
-    step = 8 * max(1, -(-reports // (8 * parts)))  # parts begin where words do
+    if 0 < work < 2 * _LEAST_WORDS:  # one part: most batches that arrive at a collector are this small
+        counts = count(rows)
+        if progress:
+            progress(reports, reports)
+        return counts
+    threads_used = _threads(words_each)
+    parts = max(1, work // _MOST_WORDS, min(threads_used, work // _LEAST_WORDS))
+    step = 8 * max(1, -(-reports // (8 * parts)))  # a multiple of 8 rows is a whole number of words
     total, lock = np.zeros(size, np.int64), threading.Lock()
 
     def add(start: int) -> int:
@@ -72,10 +84,10 @@ def counted(
             np.add(total, counts, out=total)
         return len(part)
 
-    threads.each(add, range(0, reports, step), reports, progress, _threads(words_each))
+    threads.each(add, range(0, reports, step), reports, progress, threads_used)
     return total
 
 
 def _threads(words_each: int) -> int:
-    """How many threads pay: NumPy does long reports in many short steps, and threads would fight over each."""
-    return 1 if words_each > _LONG_WORDS and not dispatch.uses_compiled() else threads.workers()
+    """The number of threads to use. NumPy does long reports in many short steps, and threads would fight over each."""
+    return 1 if words_each > _LONG_REPORT_WORDS and not dispatch.uses_compiled() else threads.workers()

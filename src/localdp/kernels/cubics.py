@@ -1,4 +1,4 @@
-"""Cubics through values and slopes on an even grid, evaluated in blocks that stay in the cache."""
+"""Interpolate with cubics through values and slopes on an even grid."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from localdp.kernels import dispatch, threads
 from localdp.kernels.dispatch import accelerated
 from localdp.types import Flags, Places, Vector
 
-_BLOCK = 1 << 15
-_PART = 1 << 19
+_BLOCK = 1 << 15  # numbers that stay in the cache with what is computed from them
+_PART = 1 << 19  # numbers for one thread
 
 
 @dataclass(frozen=True, eq=False)
 class CubicTable:
-    """Values, and slopes times the step, at start + step * 0, 1, 2, ..; `poor` marks cells not to be used."""
+    """Values and slopes at start, start + step, start + 2 step and so on; the slopes are multiplied by the step.
+
+    `poor` marks the cells between two grid points where the cubic is not accurate enough to be used.
+
+    >>> table = CubicTable(0.0, 1.0, np.array([0.0, 1.0, 8.0]), np.array([0.0, 3.0, 12.0]), np.array([False, False]))
+    >>> found, missing = table.interpolate(np.array([0.5, 1.5, 3.0]))  # x cubed
+    >>> found.tolist(), missing.tolist()
+    ([0.125, 3.375, nan], [2])
+    """
 
     start: float
     step: float
@@ -25,15 +33,16 @@ class CubicTable:
     poor: Flags
 
     def interpolate(self, x: Vector, within: bool = False) -> tuple[Vector, Places]:
-        """The value at each x, and the places, outside the grid or in poor cells, where there is none.
+        """The value at each x, and the places of the x that are outside the grid or in a poor cell and have none.
 
-        `within` promises that all lie on the grid.
+        With `within`, the caller promises that all x are inside the grid.
         """
         left, right = self.slopes[:-1], self.slopes[1:]
         rise = np.diff(self.values)
         cells = np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
         cells[0, self.poor] = np.nan
-        cells = np.pad(cells, ((0, 0), (1, 1)), constant_values=np.nan)  # one cell for all below, one for all above
+        # One more cell at each end, for every x outside the grid.
+        cells = np.pad(cells, ((0, 0), (1, 1)), constant_values=np.nan)
         found = np.empty(x.size)
         missed = [np.zeros(0, np.intp)]
         dispatch.expect_work(x.size)
@@ -51,7 +60,10 @@ class CubicTable:
 
 @accelerated("cubics.evaluate_cubics")
 def evaluate_cubics(x: Vector, cells: Vector, origin: float, scale: float, within: bool, found: Vector) -> None:
-    """Write the cubic of the cell that holds each x. Cells are even from the origin on, a row for each power."""
+    """Write the value of the cubic at each x into `found`.
+
+    Cell k begins at origin + k / scale, and cells[j, k] is the coefficient of t^j, with t from 0 to 1 in the cell.
+    """
     place, value, term = (np.empty(_BLOCK) for _ in range(3))
     cell = np.empty(_BLOCK, np.intp)
     for first in range(0, x.size, _BLOCK):

@@ -1,12 +1,14 @@
-"""Which inner loops run: the definitions in NumPy, or their compiled twins, which give the same bits sooner.
+"""Which inner loops run: the definitions in NumPy, or their compiled twins, which give the same bits faster.
 
 A function marked `@accelerated("file.function")` is the definition. Where Numba is installed (`pip install
 'localdp[fast]'`) the function of that name in `localdp.kernels.compiled` takes its place, except for arguments that the
 twin declines by returning `NotImplemented`.
 
-Loading Numba takes about half a second, so it is loaded once the work of all calls together is worth it
-(`expect_work`), and never to protect one value on a device. The environment variable `LOCALDP_KERNELS` overrides this:
-`numpy` never loads Numba, `fast` loads it at the first call.
+Loading Numba takes most of a second, so a process loads it only when that pays: for a call with a lot of work
+(`expect_work`), or once the definitions have lost as much time as loading takes. The second rule is the one for renting
+skis, buy them once the rent adds up to their price: a process that counts small batches all day gets the compiled
+kernels, a short one does not pay for them, and neither does a device that protects one value. The environment
+variable `LOCALDP_KERNELS` overrides this: `numpy` never loads Numba, `fast` loads it at the first call.
 
 >>> with kernels("numpy"):
 ...     uses_compiled()
@@ -21,6 +23,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, update_wrapper
+from time import perf_counter
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from localdp.errors import InvalidInputError
@@ -29,11 +32,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CHOICES = ("auto", "numpy", "fast")
-_WORTH_LOADING = 1 << 20  # words: NumPy takes about as long for them as Numba takes to load
+LARGE_CALL_WORDS = 1 << 20
+# Small calls are added up in seconds, not in words: NumPy takes from 2 ns (counting) to 7,000 ns (drawing subsets) a
+# word. Loading takes 0.75 s (0.25 s to import Numba, 0.5 s for its first call of a cached kernel). Compiled kernels
+# take about half as long as the definitions when calls are small, so 1.5 s in NumPy lose what loading costs.
+SECONDS_WORTH_LOADING = 1.5
 _COMPILED = "localdp.kernels.compiled"
 
 _choice = os.environ.get("LOCALDP_KERNELS") or "auto"
-_expected = 0
+_expects_large_call = False
+_seconds_in_numpy = 0.0
 
 
 class Accelerated(Generic[P, T]):
@@ -45,8 +53,15 @@ class Accelerated(Generic[P, T]):
         update_wrapper(self, definition)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        result = load_twin(self.twin)(*args, **kwargs) if uses_compiled() else NotImplemented
-        return self.definition(*args, **kwargs) if result is NotImplemented else result
+        if uses_compiled():
+            result: T = load_twin(self.twin)(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        global _seconds_in_numpy
+        start = perf_counter()
+        result = self.definition(*args, **kwargs)
+        _seconds_in_numpy += perf_counter() - start  # threads may lose a call: this is an estimate
+        return result
 
 
 def accelerated(twin: str) -> Callable[[Callable[P, T]], Accelerated[P, T]]:
@@ -55,20 +70,25 @@ def accelerated(twin: str) -> Callable[[Callable[P, T]], Accelerated[P, T]]:
 
 
 def expect_work(words: int) -> None:
-    """Say that about this many words are about to be read or written. Small calls add up."""
-    global _expected
-    _expected += words
+    """Say that a call is about to read or write about this many words. One large call is enough to load Numba."""
+    global _expects_large_call
+    if words >= LARGE_CALL_WORDS:
+        _expects_large_call = True
 
 
 def uses_compiled() -> bool:
-    """Whether compiled kernels are used now."""
+    """Whether compiled kernels are used now. Numba is loaded here."""
     if _choice not in CHOICES:
-        raise InvalidInputError(f"LOCALDP_KERNELS is one of {', '.join(CHOICES)}, not {_choice!r}")
-    if _choice == "numpy" or (_choice == "auto" and _expected < _WORTH_LOADING):
+        raise InvalidInputError(f"LOCALDP_KERNELS must be one of {', '.join(CHOICES)}, not {_choice!r}")
+    if _choice == "numpy" or (_choice == "auto" and not _loading_pays()):
         return False
     if not _numba_works() and _choice == "fast":
         raise InvalidInputError("LOCALDP_KERNELS=fast needs Numba: pip install 'localdp[fast]'")
     return _numba_works()
+
+
+def _loading_pays() -> bool:
+    return _expects_large_call or _seconds_in_numpy >= SECONDS_WORTH_LOADING
 
 
 @contextmanager

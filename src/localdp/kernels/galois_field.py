@@ -2,7 +2,7 @@
 
 An integer stands for the polynomial over GF(2) whose coefficient of X^i is bit i. The modulus of degree r is part of
 the wire format. It is the numerically smallest irreducible polynomial of that degree, taken from the table below, which
-clients in other languages can copy; `tests/kernels/test_galois_field.py` proves each entry by Rabin's test.
+clients in other languages can copy; `tests/kernels/test_galois_field.py` proves every entry.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _POLYNOMIALS = (
     0x2000009, 0x400001b, 0x8000027, 0x10000003, 0x20000005, 0x40000003, 0x80000009, 0x10000008d,
 )  # fmt: skip
 
-# For degrees 1 to 18: the smallest element whose powers are all the nonzero elements.
+# For degrees 1 to 18: the smallest generator, an element with all nonzero elements among its powers.
 _GENERATORS = (1, 2, 2, 2, 2, 2, 2, 3, 7, 2, 2, 3, 2, 7, 2, 3, 2, 10)
 
 LARGEST_DEGREE = len(_POLYNOMIALS)
@@ -44,7 +44,11 @@ def times_x(elements: Words, degree: int) -> Words:
 
 
 def multiply(elements: Words, factor: int, degree: int) -> Words:
-    """Each element times the same factor."""
+    """Each element times the same factor.
+
+    >>> multiply(np.array([1, 2, 4], np.uint64), factor=2, degree=3).tolist()  # X * X^2 = X^3 = X + 1
+    [2, 4, 3]
+    """
     product = np.zeros_like(elements)
     while factor:
         if factor & 1:
@@ -55,7 +59,11 @@ def multiply(elements: Words, factor: int, degree: int) -> Words:
 
 
 def powers_of_generator(degree: int) -> Words:
-    """Every nonzero element once: the powers 0, 1, 2, .. of a generator."""
+    """Every nonzero element once, as the powers 0, 1, 2, .. of the smallest generator.
+
+    >>> powers_of_generator(3).tolist()
+    [1, 2, 4, 3, 6, 7, 5]
+    """
     powers, factor = np.ones(1, np.uint64), np.full(1, _GENERATORS[degree - 1], np.uint64)
     while powers.size < (1 << degree) - 1:
         powers = np.concatenate([powers, multiply(powers, int(factor[0]), degree)])
@@ -64,5 +72,5 @@ def powers_of_generator(degree: int) -> Words:
 
 
 def parity(words: Words) -> Words:
-    """1 where the number of bits set is odd, else 0."""
+    """For each word, 1 if it has an odd number of bits set, else 0."""
     return np.bitwise_count(words).astype(np.uint64) & _ONE

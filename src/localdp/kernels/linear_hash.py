@@ -1,4 +1,4 @@
-r"""The linear hash family over GF(2^r), and how its reports are counted without trying every item on every report.
+r"""The linear hash family over GF(2^r), and how to count its reports without trying every item on every report.
 
 **The family.** Items and multipliers are elements of the field (`localdp.kernels.galois_field`), that is, r-bit
 integers. Write <u, x> for the parity of `u & x`. For a nonzero multiplier a, the m-bit hash of an item x has the bits
@@ -9,9 +9,9 @@ integers. Write <u, x> for the parity of `u & x`. For a nonzero multiplier a, th
 which is not 0. The map a -> (<a, w>, <aX, w>, .., <aX^(m-1), w>) is linear too, and onto: a relation
 sum_i u_i <aX^i, w> = <a u, w> = 0 for all a (with u = sum_i u_i X^i of degree below m <= r) forces u = 0, since for
 u != 0 the products a u run through the whole field and <., w> is not constant. So every one of the 2^m
-values is taken by exactly N/2^m of the N = 2^r values of a; the value 0 is also taken by a = 0, which is
+values is taken by exactly N/2^m of the N = 2^r values of a; one of those that give 0 is a = 0, which is
 never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exactly N/g give each other difference,
-*whatever the pair*: the family is exactly pure, with no appeal to an ideal hash.
+*for every pair of items*: the family is exactly pure, without assuming an ideal hash.
 
 **Decoding.** The indicator of a symbol is a sum of characters, [h = z] = (1/g) sum_{u<g} (-1)^<u, h XOR z>, and
 <u, h_a(x)> = <u a, x> with u a the product in the field. Summed over reports (a, z),
@@ -19,16 +19,16 @@ never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exact
     c(x) = (1/g) sum_{u<g} sum_(a,z) (-1)^<u,z> (-1)^<ua, x> = (n + G^(x)) / g,
 
 where G[b] collects the transform over z of the histogram H[a, z] at b = u a for u = 1..g-1, and ^ is the
-Walsh-Hadamard transform of size N. Nothing is ever n times d.
+Walsh-Hadamard transform of size N. No step takes n times d operations.
 
-**The other way round.** Let phi(u) be the lowest bit of u. Every linear map of the field to GF(2) is u -> phi(u s) for
-one s, so the items are the elements s under another name: x = D(s), the integer with the bits phi(X^i s), has
+**Listing.** Let phi(u) be the lowest bit of u. Every linear map of the field to GF(2) is u -> phi(u s) for
+one s. So each item x is D(s) for one element s, where D(s) is the integer with the bits phi(X^i s): then
 <u, x> = phi(u s) for all u, and h_a(x) is the low m bits of D(a s). The items that support (a, z) are therefore the
-D(w / a) for the w whose D(w) ends in z. In logarithms to a generator of the nonzero elements, log x being log s,
+D(w / a) for the w such that D(w) ends in z. In logarithms to a generator of the nonzero elements, with log x = log s,
 
     { x : h_a(x) = z } = { x : log x = log y - log a mod N - 1, for a y that ends in z },
 
-N/g sums for a report, and x = 0 if z = 0. When there are few reports, or g is large, that is cheaper than transforming.
+N/g sums for a report, and x = 0 if z = 0. With few reports or a large g, listing is cheaper than transforming.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ from localdp.types import Counts, Rows, Words
 Logarithms = NDArray[np.int32]
 
 _ONE = np.uint64(1)
-_HISTOGRAM_BITS = 25  # a histogram of int32, and as many int64 while counting, take 384 MiB
-_BLOCK_REPORTS = 1 << 20
+_HISTOGRAM_BITS = 25  # 2^25 cells: a histogram of int32 and, while NumPy counts, one of int64 take 384 MiB
+_BLOCK_REPORTS = 1 << 20  # 8 MiB as integers
+_BLOCK_NUMBERS = 1 << 22
 
 
 @accelerated("linear_hash.linear_hash")
@@ -65,8 +66,11 @@ def linear_hash(multipliers: Words, items: Words, degree: int, bits: int) -> Wor
 
 
 def count_support(rows: Rows, size: int, degree: int, bits: int) -> Counts:
-    """How many reports (a row is a multiplier of `degree` bits, then a symbol) support each item, the cheapest way."""
-    # About how many nanoseconds each way takes; only their order matters.
+    """How many reports support each item, counted in the cheaper way.
+
+    A row is a multiplier of `degree` bits and, after it, a symbol of `bits` bits.
+    """
+    # Rough nanoseconds for each way; only which one is smaller matters.
     reports, field, alphabet = rows.shape[0], 1 << degree, 1 << bits
     listing = 2 * reports * (field >> bits) + 4 * field if degree <= LARGEST_DEGREE_WITH_LOGARITHMS else math.inf
     collecting = min(8 * reports * alphabet, 3 * field * alphabet * (bits + 2) + 6 * reports)
@@ -75,12 +79,12 @@ def count_support(rows: Rows, size: int, degree: int, bits: int) -> Counts:
 
 
 def count_listed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
-    """List the N/g items of every report. For many symbols."""
+    """Count by listing the N/g items that each report supports: for few reports or many symbols."""
     return _sum_over_blocks(list_support, rows, degree, bits)[:size]
 
 
 def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
-    """Collect the characters of the reports and transform over the items. The usual way."""
+    """Count by collecting the characters of the reports and transforming over the items: for most cases."""
     reports = rows.shape[0]
     many = reports > 1 << degree and degree + bits <= _HISTOGRAM_BITS and reports < 1 << 30
     collected = collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
@@ -88,21 +92,21 @@ def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
     return np.asarray(collected[:size] + reports >> bits)
 
 
-def _sum_over_blocks(work: Callable[[Words, Words, int, int], Counts], rows: Rows, degree: int, bits: int) -> Counts:
-    """What the work makes of multipliers and symbols, a block of reports at a time."""
+def _sum_over_blocks(count: Callable[[Words, Words, int, int], Counts], rows: Rows, degree: int, bits: int) -> Counts:
+    """The sum of what `count` returns for blocks of reports, each given as its multipliers and its symbols."""
     total = np.zeros(1 << degree, np.int64)
     step = max(_BLOCK_REPORTS, total.size)
     for start in range(0, rows.shape[0], step):
         reports = bitstrings.to_integers(rows[start : start + step])
         # Masked, so that no row, valid or not, is counted out of bounds.
         symbols = reports >> np.uint64(degree) & np.uint64((1 << bits) - 1)
-        total += work(reports & np.uint64(total.size - 1), symbols, degree, bits)
+        total += count(reports & np.uint64(total.size - 1), symbols, degree, bits)
     return total
 
 
 @accelerated("linear_hash.list_support")
 def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
-    """For every item of the field, how many reports support it, by listing the items of each in logarithms."""
+    """How many reports support each item of the field, counted by listing their items in logarithms."""
     of_elements, of_items = logarithms(degree)
     period, by_symbol = of_items.size - 1, items_by_symbol(of_items, bits)
     sums = np.zeros(3 * of_items.size, np.int64)
@@ -124,12 +128,15 @@ def logarithms(degree: int) -> tuple[Logarithms, Logarithms]:
 
 
 def items_by_symbol(of_items: Logarithms, bits: int) -> Logarithms:
-    """A row of logarithms for each symbol: of the items that end in it."""
+    """The logarithms of the items that end in each symbol, one row for each symbol."""
     return np.ascontiguousarray(of_items.reshape(-1, 1 << bits).T)
 
 
 def by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
-    """The counts of the items from those of the sums of logarithms, where past 2 (N - 1) are those without one."""
+    """The count of each item from the counts of sums of logarithms; `zeros` is the count of item 0.
+
+    Sums are equal modulo N - 1. Those from 2 (N - 1) on belong to item 0, which has no logarithm, and are left out.
+    """
     period = of_items.size - 1
     counts = (sums[:period] + sums[period : 2 * period]).take(of_items, mode="clip")
     counts[0] = zeros
@@ -138,7 +145,7 @@ def by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
 
 @accelerated("linear_hash.collect_histogram")
 def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
-    """G from the histogram of (symbol, multiplier), transformed over the symbols: for more reports than multipliers."""
+    """G from the histogram of the reports, transformed over the symbols: for more reports than multipliers."""
     field, alphabet = 1 << degree, 1 << bits
     histogram = np.zeros(alphabet * field, np.int32)
     add_histogram(rows, histogram)
@@ -148,7 +155,7 @@ def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
     collected = np.zeros(field, np.int64)
     product = np.zeros(field, np.uint64)
     for number in range(1, alphabet):
-        product ^= powers[_lowest_set_bit(number)]  # Gray code: one power a step
+        product ^= powers[_lowest_set_bit(number)]  # Gray code: each step changes one power
         # a -> u a is one-to-one, so no index repeats and += is safe.
         collected[product] += by_symbol[number ^ number >> 1]
     return collected
@@ -156,7 +163,7 @@ def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
 
 @accelerated("linear_hash.collect_reports")
 def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
-    """G report by report: the g - 1 products of each multiplier, with the sign of its symbol in the top bit."""
+    """G from the g - 1 products of each multiplier. While they are added up, the top bit is the sign of the term."""
     collected = np.zeros(1 << degree, np.int64)
     sign, mask = np.uint64(63), np.uint64((1 << degree) - 1)
     for block in _blocks(multipliers.size, 1 << bits):
@@ -172,7 +179,7 @@ def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) 
 
 
 def _powers(elements: Words, degree: int, count: int) -> list[Words]:
-    """The elements times 1, X, X^2, .."""
+    """The elements times 1, times X, times X^2 and so on, `count` arrays in all."""
     powers = [elements]
     for _ in range(1, count):
         powers.append(times_x(powers[-1], degree))
@@ -180,7 +187,7 @@ def _powers(elements: Words, degree: int, count: int) -> list[Words]:
 
 
 def _span(start: Words, basis: Iterable[Words]) -> Words:
-    """Each start plus every combination of its basis vectors, the start itself first."""
+    """Each start plus every combination of its basis vectors; the starts themselves come first."""
     combined = start
     for vector in basis:
         combined = np.concatenate([combined, combined ^ np.tile(vector, combined.size // start.size)])
@@ -188,8 +195,8 @@ def _span(start: Words, basis: Iterable[Words]) -> Words:
 
 
 def _blocks(reports: int, each: int) -> Iterator[slice]:
-    """Slices of the reports that become at most about 2^22 numbers each."""
-    step = max(1, (1 << 22) // each)
+    """Slices of the reports that become about 2^22 numbers, 32 MiB, when a report becomes `each` numbers."""
+    step = max(1, _BLOCK_NUMBERS // each)
     return (slice(start, start + step) for start in range(0, reports, step))
 
 

@@ -1,4 +1,4 @@
-"""Random subsets of the items, each as a bitmap that holds exactly as many items as asked."""
+"""Random subsets of the items, each a bitmap with a fixed number of items."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from localdp.types import Indices, Rows
 
 @accelerated("subsets.draw_subsets")
 def draw_subsets(entropy: Entropy, values: Indices, size: int, subset: int, keep: int) -> Rows:
-    """For each user, a bitmap of `subset` items, the user's own among them with probability keep/2^width.
+    """For each user, a bitmap of `subset` items. The held item is among them with probability keep/2^width.
 
-    Floyd's sampling of k of the m = size - 1 other items, where a kept item takes the place of the first draw. Floyd
-    adds, for last = m-k .. m-1, a uniform choice of 0..last, or `last` itself if that is already in. Leaving out the
-    first round gives k-1 of the m items, so the first round is where the held item goes in or not, and everyone takes
-    the same rounds. Items are counted onward from the held one.
+    This is Floyd's algorithm for k of the m = size - 1 other items: for last = m-k .. m-1, add a uniform choice of
+    0..last, or `last` itself if that choice is already in the subset. Without its first round, the algorithm gives
+    k-1 of the m items. So the first round adds either the held item or a drawn one, and every user goes through the
+    same rounds. Other items are numbered from the held one onward.
     """
     rows = np.zeros((values.size, bitstrings.byte_length(size)), np.uint8)
     octets, starts = rows.reshape(-1), rows.shape[1] * np.arange(values.size)
     kept = entropy.integers(values.size) < keep
 
     def item(onward: Indices | int) -> Indices:
+        """The item that many steps onward from the held one."""
         shifted = values + onward
         shifted -= size * (shifted >= size)
         return shifted
 
     def place(items: Indices) -> tuple[Indices, Rows]:
+        """The byte and the bit of each user's item."""
         return starts + (items >> 3), (items & 7).astype(np.uint8)
 
     for last in range(size - subset, size):

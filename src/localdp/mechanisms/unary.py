@@ -48,7 +48,7 @@ class UnaryEncoding(BitmapMechanism):
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Noise for every bit, then the held item's own bit in its place."""
         coins = source.integers(values.size)
-        noise = rare_bits.rare_bits if rare_bits.pay(self.noise, self.width) else biased_bits
+        noise = rare_bits.rare_bits if rare_bits.jumping_pays(self.noise, self.width) else biased_bits
         words = noise(source, values.size, self.size, self.noise, self.width)
         replace_bits(words, values, coins, self.keep)
         return bitstrings.from_words(words, self.size)

@@ -87,7 +87,7 @@ class Aggregate:
         if not isinstance(other, kind):
             hint = "; read bytes with plan.read first" if isinstance(other, bytes | str) else ""
             raise InvalidInputError(f"expected {kind.__name__}, not {type(other).__name__}{hint}")
-        if other.plan != self.plan:
+        if other.plan is not self.plan and other.plan != self.plan:
             raise PlanMismatchError(
                 f"{other!r} cannot be added under {self.plan!r}: their counts mean different things"
             )

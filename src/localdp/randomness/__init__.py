@@ -1,1 +1,1 @@
-"""Fair random bits, and probabilities as whole numbers: what every mechanism draws from."""
+"""Fair random bits, and probabilities as whole numbers to compare them with: every mechanism uses both."""

@@ -1,15 +1,16 @@
-"""Where fair bits come from: one keystream, keyed by the operating system or, by name, by a seed.
+"""The source of all random bits: a keystream with a key from the operating system, or from a seed if a caller asks.
 
-The stream is AES-128 in counter mode from the `cryptography` package. `secure()` keys a new one from
-`os.urandom` for every use, and work that is done in parts gives each part a `branch` of it, so no two calls,
-threads or processes share keystream; should one object be used after a fork all the same, the child keys it anew.
-`seeded(seed)` exists for simulation and tests: whoever knows the seed can undo the noise, so nothing chooses it
-unless a caller passes a seed.
+The stream is AES-128 in counter mode from the `cryptography` package. `secure()` makes a new stream with a key from
+`os.urandom` for every use. Work that is done in chunks gives each chunk a `branch` of the stream. So no two calls,
+threads or processes share keystream. If a stream is nevertheless used after a fork, the child takes a new key.
+
+`seeded(seed)` is for simulation and tests: whoever knows the seed can undo the noise, so it is used only where a
+caller passes a seed.
 
 Mechanisms draw through three methods: `bits` (fair bits), `integers` (uniform words of `width` bits, to
-compare with thresholds) and `below` (uniform on 0..bound-1 with no bias). Each is told *who* draws: a number
-of users, or the indices of those who draw again. A keystream only counts them; an enumerating source (see
-`localdp.checks`) gives every user a tape of their own.
+compare with thresholds) and `below` (uniform on 0..bound-1 with no bias). Each takes *who* draws: a number
+of users, or the indices of the users who draw again. A keystream only counts them; the sources in `localdp.checks`
+that try every outcome give each user a tape of their own.
 
 >>> seeded(7).below(6, 4).tolist() == seeded(7).below(6, 4).tolist()
 True
@@ -34,11 +35,12 @@ from localdp.types import Places, Words
 from localdp.validation import checked_seed
 
 Who = int | Places
+"""Who draws: a number of users, or the indices of some of them."""
 
-_BLOCK_BYTES = 1 << 21  # few calls: after each, a thread waits for the interpreter
+_BLOCK_BYTES = 1 << 21  # encrypted in one call: after each call, a thread may have to wait for the interpreter
 _ZEROS = bytes(_BLOCK_BYTES)
-_LEAST_WORDS = 512  # calling the cipher takes as long as encrypting this many
-_SLACK_WORDS = 2  # update_into wants room for one block more than it writes
+_LEAST_WORDS = 512  # encrypted in one call: the call alone takes as long as encrypting this many
+_SLACK_WORDS = 2  # update_into needs room for one cipher block more than it writes
 
 
 class Entropy(ABC):
@@ -48,22 +50,23 @@ class Entropy(ABC):
 
     @abstractmethod
     def bits(self, who: Who, count: int) -> Words:
-        """One word for each user whose lowest `count` bits are fair; the others must not be used."""
+        """One word for each user. Its lowest `count` bits are fair; the other bits must not be used."""
 
     @abstractmethod
     def integers(self, who: Who) -> Words:
         """One uniform number in 0..2^width-1 for each user."""
 
     def below(self, bound: int, who: Who) -> Words:
-        """One uniform number in 0..bound-1 for each user, exactly: words past the last whole share are redrawn.
+        """One exactly uniform number in 0..bound-1 for each user.
 
-        The redrawing depends on the words alone, so the bytes consumed say nothing about anybody's value.
+        The numbers 0..2^width-1 are cut into `bound` equal shares; a word past the last share is drawn again. That
+        depends on the words alone, so the number of words used says nothing about anybody's value.
         """
         users = np.arange(who) if isinstance(who, int) else who
         if bound == 1:
             return np.zeros(users.size, np.uint64)
         if bound > 2**self.width:
-            raise InvalidInputError(f"a word of {self.width} bits cannot choose among {bound}")
+            raise InvalidInputError(f"a random word of {self.width} bits cannot choose among {bound} outcomes")
         share = np.uint64(2**self.width // bound)
         drawn = self.integers(who) // share
         again = np.flatnonzero(drawn >= bound)
@@ -74,7 +77,7 @@ class Entropy(ABC):
 
 
 class _Scratch(threading.local):
-    """Room that a thread uses again and again: fresh memory would cost more than the cipher."""
+    """An array that a thread uses again for each call: fresh memory would take longer than the cipher."""
 
     words = np.empty(0, np.uint64)
 
@@ -90,7 +93,7 @@ _STREAMS: weakref.WeakSet[Keystream] = weakref.WeakSet()
 
 
 def _unlock_after_fork() -> None:
-    """A lock that another thread held at the fork would never be released in the child."""
+    """Give every stream a new lock: in a child, nobody releases a lock that another thread held at the fork."""
     for stream in list(_STREAMS):
         stream._lock = threading.Lock()
 
@@ -100,16 +103,16 @@ if hasattr(os, "register_at_fork"):
 
 
 class Keystream(Entropy):
-    """AES-128-CTR output. With no key it takes one from the operating system, again after a fork."""
+    """The output of AES-128-CTR. Without a key, it takes one from the operating system, and a new one after a fork."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
         self._number, self._numbers = 0, itertools.count(1)
-        self._own()
+        self._start_afresh()
         self._rekey()
 
-    def _own(self) -> None:
-        """What two streams must not share."""
+    def _start_afresh(self) -> None:
+        """Set the attributes that two streams must not share. `drawn` counts the words used so far."""
         self.drawn = 0
         self._lock = threading.Lock()
         self._encryptor: _Encryptor | None = None
@@ -117,17 +120,18 @@ class Keystream(Entropy):
         _STREAMS.add(self)
 
     def _rekey(self) -> None:
+        """Take a new key from the operating system, unless one was given, and drop all words that were not used."""
         self._secret = os.urandom(16) if self._key is None else self._key
         self._encryptor, self._ahead = None, self._ahead[:0]
         self._process = os.getpid()
 
     def branch(self) -> Self:
-        """Another stream under the same key that this one and its other branches never meet: 2^64 blocks further on."""
+        """Another stream under the same key. Streams start 2^64 cipher blocks apart, so they never overlap."""
         with self._lock:
             self._check_process()
             branch = object.__new__(type(self))
             branch.__dict__.update(self.__dict__)
-            branch._own()
+            branch._start_afresh()
             branch._number = next(self._numbers)
         return branch
 
@@ -140,9 +144,9 @@ class Keystream(Entropy):
             return window[:count]
 
     def consume(self, count: int, use: Callable[[Words], int]) -> int:
-        """Show the next `count` words to `use`, which answers how many of them, from the first, are now used up.
+        """Show the next `count` words to `use`, which returns how many of them it used up; the rest will be drawn next.
 
-        They must not be kept: the next call writes over them.
+        `use` must not keep the array: the next call writes over it.
         """
         with self._lock:
             if _scratch.words.size < self._room(count):
@@ -153,17 +157,18 @@ class Keystream(Entropy):
             self.drawn += used
             return used
 
-    def bits(self, who: Who, count: int) -> Words:  # noqa: ARG002 (a word has all the bits anyone may ask for)
+    def bits(self, who: Who, count: int) -> Words:  # noqa: ARG002 (all 64 bits of a word are fair)
         return self.words(who if isinstance(who, int) else who.size)
 
     def integers(self, who: Who) -> Words:
         return self.words(who if isinstance(who, int) else who.size)
 
     def _room(self, count: int) -> int:
+        """The number of words that `_look_ahead` needs to write `count` words."""
         return max(count, self._ahead.size + _LEAST_WORDS) + _SLACK_WORDS
 
     def _look_ahead(self, count: int, room: Words) -> Words:
-        """At least the next `count` words, written into the room given."""
+        """At least the next `count` words of the stream, written into the array given."""
         self._check_process()
         known = self._ahead.size
         size = known if known >= count else max(count, known + _LEAST_WORDS)
@@ -176,6 +181,7 @@ class Keystream(Entropy):
         return room[:size]
 
     def _check_process(self) -> None:
+        """After a fork, take a new key, so that parent and child do not draw the same words."""
         if self._key is None and self._process != os.getpid():
             self._rekey()
 
@@ -190,11 +196,11 @@ class Keystream(Entropy):
 
 
 def secure() -> Keystream:
-    """A fresh stream keyed by the operating system: the one to protect people with."""
+    """A new stream with a key from the operating system: the one that protects people."""
     return Keystream()
 
 
 def seeded(seed: SupportsIndex) -> Keystream:
-    """A reproducible stream, for simulation only: the seed undoes the noise."""
+    """A reproducible stream, for simulation only: whoever knows the seed can undo the noise."""
     digest = hashlib.sha256(b"localdp seed\0" + f"{checked_seed(seed):x}".encode()).digest()
     return Keystream(digest[:16])

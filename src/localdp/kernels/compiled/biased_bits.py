@@ -9,7 +9,7 @@ from localdp.kernels.compiled.jit import compiled
 from localdp.randomness.keystream import Entropy, Keystream
 from localdp.types import Indices, Words
 
-_LANES = 1024  # words whose undecided lanes stay in the first-level cache
+_BLOCK_WORDS = 1024  # words handled together: they and their undecided lanes stay in the first-level cache
 
 
 def biased_bits(
@@ -25,22 +25,24 @@ def biased_bits(
     step = users_together(bits)
     for start in range(0, users, step):
         part = below[start : start + step].reshape(-1)
-        ahead = eager * part.size + part.size * 17 // 64 + 64  # what nine eager planes leave open, and some
+        # After nine eager planes, each word draws about 15/64 coins more.
+        ahead = eager * part.size + part.size * 17 // 64 + 64
 
         def settle(words: Words, part: Words = part) -> int:
             return int(_settle(words, digits, eager, columns, last_lanes, part))
 
         while entropy.consume(ahead, settle) == 0:
-            ahead *= 2  # more ties than usual: nothing is used up yet
+            ahead *= 2  # more ties than usual: no word is used up yet, so look at more of them
     return below
 
 
 @compiled
 def _settle(words, digits, eager, columns, last_lanes, below):
+    """Write the biased bits into `below`; return how many words that took, or 0 if there are too few."""
     size = below.size
     undecided = np.empty(size, np.uint64)
-    for start in range(0, size, _LANES):
-        result, lanes = below[start : start + _LANES], undecided[start : start + _LANES]
+    for start in range(0, size, _BLOCK_WORDS):
+        result, lanes = below[start : start + _BLOCK_WORDS], undecided[start : start + _BLOCK_WORDS]
         result[:] = np.uint64(0)
         lanes[:] = ~np.uint64(0)
         for plane in range(0, eager - 2, 3):
@@ -86,7 +88,7 @@ def _settle(words, digits, eager, columns, last_lanes, below):
 
 @compiled
 def _settle_three(words, digits, start, size, result, lanes):
-    """Three planes in one pass over the lanes."""
+    """Compare three digits in one pass over the lanes."""
     first = words[start : start + result.size]
     second = words[start + size : start + size + result.size]
     third = words[start + 2 * size : start + 2 * size + result.size]
@@ -106,6 +108,7 @@ def _settle_three(words, digits, start, size, result, lanes):
 
 @compiled
 def _ones_if(digit):
+    """A word of 64 ones if the digit is 1, else 0."""
     return ~np.uint64(0) if digit else np.uint64(0)
 
 

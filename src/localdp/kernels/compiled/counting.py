@@ -1,4 +1,4 @@
-"""Counting bits and integers: the twins of `localdp.kernels.counting`."""
+"""Count bits and integers: the twins of `localdp.kernels.counting`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.kernels.compiled.jit import compiled, read_only
-from localdp.kernels.counting import PAST_THE_LAST, long_rows
+from localdp.kernels.counting import TOO_LARGE, count_unpacked, long_rows
 from localdp.types import Counts, Rows
 
 _BLOCK = 512  # words of a row at a time: sixteen rows and the planes stay in the cache
+_LONG_ROWS = 256  # few rows are made less long, so that spreading the planes does not outweigh adding the rows
 _PLANES = 20
 _PAD = 8  # planes a power of two apart would fight for the same lines of the cache
 _FLUSH = 16 * ((1 << _PLANES - 8) - 1)
 
 
 def count_bits(rows: Rows, bits: int) -> Counts:
-    words, rest = long_rows(rows, _BLOCK)
+    words, rest = long_rows(rows, min(_BLOCK, rows.size // (8 * _LONG_ROWS)))
     counts = np.zeros(64 * words.shape[1], np.int64)
     _count_columns(read_only(words.reshape(-1)), words.shape[1], counts)
-    few = np.unpackbits(rest, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
-    return (counts.reshape(-1, few.size).sum(axis=0) + few)[:bits]
+    if counts.size != 8 * rows.shape[1]:
+        counts = counts.reshape(-1, 8 * rows.shape[1]).sum(axis=0)
+    if rest.size:
+        counts += count_unpacked(rest)
+    return counts[:bits]
 
 
 @compiled
@@ -31,7 +35,7 @@ def _count_columns(words, length, counts):
     those of weight 16 to 128, and the carries of these ripple up.
     """
     rows = words.size // length
-    stride = _BLOCK + _PAD
+    stride = min(length, _BLOCK) + _PAD
     planes = np.empty((_PLANES, stride), np.uint64)
     held = np.empty(16 * stride, np.uint64)
     tail = np.empty(16 * stride, np.uint64)
@@ -68,7 +72,7 @@ def _count_columns(words, length, counts):
 
 @compiled
 def _add_rows(rows, start, apart, width, planes, carry):
-    """Sixteen stretches of a flat array, `apart` words from one to the next, added to four planes."""
+    """Add sixteen stretches of a flat array, which start `apart` words from one another, to four planes."""
     a, b, c, d = start, start + apart, start + 2 * apart, start + 3 * apart
     e, f, g, h = a + 4 * apart, b + 4 * apart, c + 4 * apart, d + 4 * apart
     i, j, k, l = a + 8 * apart, b + 8 * apart, c + 8 * apart, d + 8 * apart  # noqa: E741
@@ -84,7 +88,7 @@ def _add_rows(rows, start, apart, width, planes, carry):
 
 @compiled
 def _add_sixteen(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ones, twos, fours, eights, sixteens):  # noqa: E741
-    """Add sixteen rows to the planes; what passes fifteen goes to `sixteens`."""
+    """Add sixteen rows to the planes of weight 1, 2, 4 and 8; the carries go to `sixteens`."""
     for x in range(ones.size):
         first, one = _add(ones[x], a[x], b[x])
         second, one = _add(one, c[x], d[x])
@@ -106,29 +110,31 @@ def _add_sixteen(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ones, twos, fou
 
 @compiled
 def _add(one, two, three):
-    """Three bits as carry and sum."""
+    """The carry and the sum of three bits, in 64 lanes."""
     half = one ^ two
     return (one & two) | (half & three), half ^ three
 
 
 @compiled
-def _spread(plane, weight, counts):
+def _spread(plane, place, counts):
+    """Add 2^place to the counts of the bits that are set in the plane."""
     for x in range(plane.size):
         word = plane[x]
         if word == 0:
-            continue  # most of the high planes
+            continue  # as in most of the high planes
         lanes = counts[64 * x : 64 * x + 64]
         for bit in range(64):
-            lanes[bit] += np.int64(word >> np.uint64(bit) & np.uint64(1)) << weight
+            lanes[bit] += np.int64(word >> np.uint64(bit) & np.uint64(1)) << place
 
 
 def add_histogram(rows: Rows, counts: NDArray[np.integer]) -> None:
     if not _add_histogram(read_only(np.ascontiguousarray(rows)), counts):
-        raise ValueError(PAST_THE_LAST.format(counts.size))
+        raise ValueError(TOO_LARGE.format(counts.size - 1))
 
 
 @compiled
 def _add_histogram(rows, counts):
+    """Count the rows; return whether all integers were small enough."""
     for row in range(rows.shape[0]):
         value = np.int64(0)
         for octet in range(rows.shape[1]):

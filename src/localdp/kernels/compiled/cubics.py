@@ -1,4 +1,4 @@
-"""Evaluating cubics: the twin of `localdp.kernels.cubics`."""
+"""Evaluate cubics: the twin of `localdp.kernels.cubics`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How loops are compiled: without the interpreter's lock, and with their machine code kept between runs.
+"""Compile loops so that they release the interpreter's lock and their machine code is kept between runs.
 
 Numba keeps machine code as long as *the file of the loop* stays the same. A loop must therefore use nothing from
 another file, neither a constant nor a compiled function, since a change there would go unnoticed. Constants of a

@@ -11,7 +11,7 @@ from localdp.kernels.galois_field import irreducible
 from localdp.kernels.linear_hash import by_item, items_by_symbol, logarithms
 from localdp.types import Counts, Rows, Words
 
-_TILE = 256  # multipliers whose products and powers stay in the first-level cache
+_TILE = 256  # multipliers handled together: their products and powers stay in the first-level cache
 
 
 def linear_hash(multipliers: Words, items: Words, degree: int, bits: int) -> Words:
@@ -43,6 +43,7 @@ def _parity(number):
 
 @compiled
 def _times_x(element, degree, polynomial):
+    """The element times X, in the field with this modulus."""
     return element << 1 ^ (element >> degree - 1) * polynomial
 
 
@@ -57,6 +58,7 @@ def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
 
 @compiled
 def _collect_histogram(histogram, degree, bits, polynomial, collected):
+    """Add the transformed histogram, in Gray-code order of u, to `collected` at the products u a."""
     field, alphabet = 1 << degree, 1 << bits
     width = min(field, _TILE)
     powers, product = np.empty((bits, width), np.int64), np.empty(width, np.int64)
@@ -77,6 +79,7 @@ def _collect_histogram(histogram, degree, bits, polynomial, collected):
 
 @compiled
 def _lowest_set_bit(number):
+    """The place of the lowest bit that is set; the number is not 0."""
     place = 0
     while not number >> place & 1:
         place += 1
@@ -107,7 +110,7 @@ def _collect_reports(multipliers, symbols, degree, bits, polynomial, collected):
 
 def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
     of_elements, of_items = logarithms(degree)
-    sums = np.zeros(3 * of_items.size, np.int32)  # a report adds one to an item at most
+    sums = np.zeros(3 * of_items.size, np.int32)  # enough: a block of reports adds at most 1 for each report
     _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), sums)
     return by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
 

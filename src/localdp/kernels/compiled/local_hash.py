@@ -8,8 +8,8 @@ from localdp.kernels.compiled.jit import compiled
 from localdp.kernels.local_hash import Hashes
 from localdp.types import Counts
 
-_ITEMS = 2048
-_USERS = 4096
+_ITEMS = 2048  # items and their counts stay in the first-level cache
+_USERS = 4096  # seeds and ranges stay in the cache while the items pass
 
 
 def count_hashed(seeds: Hashes, first: Hashes, span: Hashes, mixed: Hashes) -> Counts:

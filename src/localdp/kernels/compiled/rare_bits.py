@@ -5,30 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from localdp.kernels.compiled.jit import compiled
-from localdp.kernels.rare_bits import REACH, UNSETTLED, Jumps
+from localdp.kernels.rare_bits import REACH, UNDECIDED, JumpLaw
 from localdp.randomness.keystream import Keystream
 from localdp.types import Words
 
 
-def light_along(entropy: Keystream, law: Jumps, lit: Words, bits: int, at: int) -> int:
+def light_along(entropy: Keystream, law: JumpLaw, lit: Words, bits: int, at: int) -> int:
     end = lit.shape[0] * bits
 
     def use(words: Words) -> int:
         nonlocal at
-        used, at = _light_along(words, law.table, law.leading, REACH, UNSETTLED, lit, bits, at)
+        used, at = _light_along(words, law.table, law.leading, REACH, UNDECIDED, lit, bits, at)
         return int(used) if at < end else words.size
 
-    entropy.consume(law.enough(end - at), use)
+    entropy.consume(law.sufficient_jumps(end - at), use)
     return at
 
 
 @compiled
-def _light_along(words, table, leading, reach, unsettled, lit, bits, at):
-    """How many words are used, and where the next jump starts."""
+def _light_along(words, table, leading, reach, undecided, lit, bits, at):
+    """Light bits as the words say; return how many words were used and where the next jump starts."""
     user, place = at // bits, at % bits
     for used in range(words.size):
         found = np.int64(table[words[used] >> np.uint64(48)])
-        if found == unsettled:
+        if found == undecided:
             found = np.searchsorted(leading, words[used])
             if found < reach and leading[found] == words[used]:
                 return used, user * bits + place

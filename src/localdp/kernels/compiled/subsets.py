@@ -23,7 +23,7 @@ def draw_subsets(entropy: Entropy, values: Indices, size: int, subset: int, keep
 
 @compiled
 def _draw_subsets(words, values, size, keep, rows):
-    """Whether no draw had to be rejected."""
+    """Draw the subsets; return False, with rows to be thrown away, if a draw must be rejected."""
     first = size - words.shape[0] + 1
     for last in range(first, size):
         share = ~np.uint64(0) // np.uint64(last)
@@ -47,5 +47,6 @@ def _draw_subsets(words, values, size, keep, rows):
 
 @compiled
 def _onward(value, steps, size):
+    """The item that many steps onward from the held one."""
     shifted = value + steps
     return shifted - size * (shifted >= size)

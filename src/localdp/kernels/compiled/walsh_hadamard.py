@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from localdp.kernels.compiled.jit import compiled
 
-_IN_CACHE = 1 << 14  # numbers
-_TILE = 256
-_SHORT = 64
+_IN_CACHE = 1 << 14  # numbers, 128 KiB
+_TILE = 256  # columns handled together
+_SHORT = 64  # up to this length, numbers are paired inside a row; beyond, rows are paired, which is faster
 
 
-def walsh_hadamard(values: NDArray[np.integer], axis: int = 0) -> None:  # noqa: ARG001 (there is one)
+def walsh_hadamard(values: NDArray[np.integer], axis: int = 0) -> None:  # noqa: ARG001 (a flat array has one axis)
     if values.ndim != 1 or not values.flags.c_contiguous:
         return NotImplemented
     _transform(values, min(values.size, _IN_CACHE))
