@@ -4,9 +4,70 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localdp import Domain
+from localdp.domain import _checked_items, _checked_one_by_one
 from localdp.errors import DomainError, UnknownItemError
+from localdp.formats import canonical_json
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=3)
+"""Text of any code points, lone surrogates among them."""
+alike = st.sampled_from([0, 1, 2, False, True, 0.0, -0.0, 1.0, 2.0, "1", "", np.int64(1), np.str_("1"), np.bool_(True)])
+odd = (
+    st.none() | st.floats() | st.binary(max_size=2) | st.sampled_from([2**53, -(2**53), 2**53 - 1, 1 - 2**53, 10**400])
+)
+lists_of_items = (
+    st.lists(any_text)
+    | st.lists(st.sampled_from("ab\0\ud800\udc00\U0001f375"))
+    | st.lists(st.integers(-3, 3))
+    | st.lists(st.integers())
+    | st.lists(alike)
+    | st.lists(alike | any_text | odd | st.integers())
+)
+
+
+def checked_or_error(check, items):
+    try:
+        found = check(items)
+    except DomainError as error:
+        return str(error)
+    return list(map(type, found)), found
+
+
+@given(lists_of_items)
+def test_items_checked_at_once_are_those_that_are_checked_one_by_one(items):
+    assert checked_or_error(_checked_items, items) == checked_or_error(_checked_one_by_one, tuple(items))
+
+
+@given(st.lists(alike, min_size=2, max_size=3), st.lists(alike, min_size=2, max_size=3))
+def test_domains_are_equal_when_their_canonical_texts_are(one, other):
+    try:
+        pair = Domain(one), Domain(other)
+    except DomainError:
+        return
+    texts = [canonical_json.definition(domain.to_json()) for domain in pair]
+    assert (pair[0] == pair[1]) is (texts[0] == texts[1])
+    if pair[0] == pair[1]:
+        assert hash(pair[0]) == hash(pair[1])
+
+
+def test_the_same_numbers_are_the_same_domain_but_truth_is_not_a_number():
+    assert Domain([1, 2]) == Domain([1.0, 2.0]) == Domain([1, 2.0])
+    assert Domain([1, 2]) != Domain([True, 2])
+    assert Domain([0, -1.5]) == Domain([-0.0, -1.5])
+    assert Domain([0, -1.5]) != Domain([False, -1.5])
+    assert Domain(2) != Domain([0, 1])
+    assert Domain(2) == Domain(np.int8(2)) != Domain(3)
+    assert Domain(["a", "b"]) != ("a", "b")
+
+
+def test_comparing_domains_of_strings_writes_no_json(monkeypatch):
+    one, same, other = Domain(["a", "b"]), Domain(["a", "b"]), Domain(["b", "a"])
+    monkeypatch.setattr(canonical_json, "dumps", None)
+    assert one == same != other
+    assert hash(one) == hash(same)
 
 
 @pytest.mark.parametrize(
@@ -36,25 +97,27 @@ def test_an_item_twice_is_refused_by_name(items):
 
 
 @pytest.mark.parametrize(
-    "items",
+    ("items", "sentence"),
     [
-        "abc",
-        b"abc",
-        2.5,
-        None,
-        [None, 1],
-        [float("nan"), 1],
-        [float("inf"), 1],
-        [(1,), 2],
-        [2**53, 1],
-        [1e20, 2.0],
-        [10**5000, 1],
-        2**64,
-        ["\ud800", "a"],
+        ("abc", "not the text 'abc'"),
+        (b"abc", "not the text b'abc'"),
+        (2.5, "a list of items or a number of items, not 2.5"),
+        (None, "a list of items or a number of items, not None"),
+        (True, "a list of items or a number of items, not True"),
+        ([None, 1], "None cannot be an item"),
+        ([float("nan"), 1], "nan cannot be an item"),
+        ([float("inf"), 1], "inf cannot be an item"),
+        ([(1,), 2], r"\(1,\) cannot be an item"),
+        ([2**53, 1], r"a number past 2\^53 cannot be an item"),
+        ([1, -(2**53)], r"a number past 2\^53 cannot be an item"),
+        ([1e20, 2.0], r"a number past 2\^53 cannot be an item"),
+        ([10**5000, 1], r"a number past 2\^53 cannot be an item"),
+        (2**64, r"at most 2\^32 items"),
+        (["a", "\ud800"], "cannot be an item: .*surrogates not allowed"),
     ],
 )
-def test_what_is_not_an_item_is_refused(items):
-    with pytest.raises(DomainError):
+def test_what_is_not_an_item_is_refused(items, sentence):
+    with pytest.raises(DomainError, match=sentence):
         Domain(items)
 
 
@@ -72,7 +135,7 @@ def test_an_index_outside_the_domain_is_named(values):
 
 @pytest.mark.parametrize("values", [[0.0, 1.0], ["a"], [[0], [1]], [[0], [1, 2]], [True], "01", 3, None, np.array(3)])
 def test_values_must_be_a_flat_list_of_indices(values):
-    with pytest.raises(UnknownItemError):
+    with pytest.raises(UnknownItemError, match=r"not among 0\.\.6|values must be a flat list"):
         Domain(7).indices(values)
 
 
@@ -110,5 +173,5 @@ def test_values_must_be_a_flat_list_of_items(values):
 
 
 def test_domain_cannot_be_changed():
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="Domain is a value"):
         Domain(["a", "b"]).items = ("b", "a")

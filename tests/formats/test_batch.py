@@ -14,7 +14,7 @@ from paths import VECTORS
 import localdp as ldp
 from localdp.checks.replay import Replay
 from localdp.errors import InvalidInputError, WireCode, WireError
-from localdp.formats import batch, canonical_json
+from localdp.formats import batch
 from localdp.kernels import linear_hash, local_hash
 from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms import MECHANISMS
@@ -67,7 +67,7 @@ def test_malformed_batches_get_the_pinned_code(name):
     for case in cases:
         plan = ldp.Plan.from_json(case["plan"])
         data = case["json"] if "json" in case else base64.b64decode(case["batch"])
-        with pytest.raises(WireError) as caught:
+        with pytest.raises(WireError, match=case["code"]) as caught:
             plan.read(data)
         assert caught.value.code == case["code"] == EXPECTED.get(case["what"], case["code"])
         assert str(caught.value).endswith(f"[{case['code']}]")
@@ -118,7 +118,7 @@ def test_base64_of_many_rows_is_that_of_each(length, rows, data):
         assert np.array_equal(batch.decode(texts, length), one_by_one)
     else:
         assert found is None
-        with pytest.raises(WireError):
+        with pytest.raises(WireError, match=r"bad-base64|wrong-length"):
             batch.decode(texts, length)
 
 
@@ -154,36 +154,5 @@ def test_json_is_read_strictly():
         text.encode("utf-16"),
         text.replace('"reports"', '"plan"'),
     ):
-        with pytest.raises(WireError):
+        with pytest.raises(WireError, match=r"bad-json|bad-magic"):
             plan.read(text_batch)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (1.0, "1"),
-        (-0.0, "0"),
-        (0.1, "0.1"),
-        (1e-6, "0.000001"),
-        (1.5e-7, "1.5e-7"),
-        (123456789012345680000.0, "123456789012345680000"),
-        (1e21, "1e+21"),
-        (1.25e22, "1.25e+22"),
-        (-12.5, "-12.5"),
-        (5e-324, "5e-324"),
-        ({"b": 1, "a": [True, None, "é\n"]}, '{"a":[true,null,"é\\n"],"b":1}'),
-    ],
-)
-def test_canonical_json_writes_numbers_as_ecmascript_does(value, text):
-    assert canonical_json.dumps(value) == text
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_canonical_numbers_read_back(value):
-    assert float(json.loads(canonical_json.dumps(value))) == value
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, "\ud800", {1, 2}])
-def test_canonical_json_refuses_what_others_cannot_read(value):
-    with pytest.raises(ValueError):  # noqa: PT011
-        canonical_json.dumps(value)

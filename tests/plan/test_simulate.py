@@ -10,11 +10,13 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 import localdp as ldp
+from localdp.errors import DomainError, FrequencyError
 from localdp.formats import bitstrings
 from localdp.mechanisms import MECHANISMS
 
 POPULATION = (2, 1, 0)
 DRAWS = 6_000
+WHOLE = "every one must be a whole number"
 
 
 def _law_of_counts(mechanism):
@@ -122,3 +124,40 @@ def test_reports_fit_their_bytes():
     for name, kind in MECHANISMS.items():
         mechanism = kind(300, 0.5)
         assert bitstrings.byte_length(mechanism.report_bits) == mechanism.report_bytes, name
+
+
+@pytest.fixture
+def plan():
+    return ldp.Plan(["tea", "coffee", "water"], mechanism="oue", epsilon=1.0)
+
+
+def test_the_negative_frequency_is_named(plan):
+    with pytest.raises(FrequencyError, match="item 1 has -1"):
+        plan.simulate([3, -1, -5])
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "error", "sentence"),
+    [
+        ([1, -2, 3], FrequencyError, "cannot be negative: item 1 has -2"),
+        ([1, 2.5, 3], FrequencyError, WHOLE),
+        ([1, float("nan"), 3], FrequencyError, WHOLE),
+        ([1, float("inf"), 3], FrequencyError, WHOLE),
+        (["a", "b", "c"], FrequencyError, WHOLE),
+        ([1, None, 3], FrequencyError, WHOLE),
+        ([1, [2], 3], FrequencyError, WHOLE),
+        ([1, 2j, 3], FrequencyError, WHOLE),
+        ([1, 1e30, 3], FrequencyError, WHOLE),
+        ([2**62, 2**62, 2**62], FrequencyError, "sum to more than 2.53 people"),
+        ([True, False, True], FrequencyError, WHOLE),
+        ([1, 2], DomainError, "a flat list of 3, one for each item, not of shape"),
+        (6, DomainError, "a flat list of 3, one for each item, not of shape"),
+    ],
+)
+def test_frequencies_must_count_people(plan, frequencies, error, sentence):
+    with pytest.raises(error, match=sentence):
+        plan.simulate(frequencies)
+
+
+def test_whole_floats_are_whole_numbers(plan):
+    assert plan.simulate([1.0, 2.0, 3.0], seed=1) == plan.simulate([1, 2, 3], seed=1)

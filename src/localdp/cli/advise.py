@@ -78,10 +78,10 @@ def _work_out(advice: Advice) -> None:
 
 def _write(advice: Advice, path: Path) -> None:
     from localdp.cli.output import write
-    from localdp.formats.atomic_write import draft
+    from localdp.formats.atomic_write import atomic_write
 
     if path.suffix.lower() != ".json":
         write(advice.table(), path)
         return
-    with draft(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(advice.to_json() + "\n", "utf-8")

@@ -25,7 +25,7 @@ def command(
     from localdp import files
     from localdp.cli.output import check_inputs, check_kind, progress, read_plan
     from localdp.errors import EmptyError, InvalidInputError, PlanMismatchError
-    from localdp.formats.atomic_write import check_place
+    from localdp.formats.atomic_write import check_writable
     from localdp.plan import Aggregate
 
     check_inputs(*reports)
@@ -34,7 +34,7 @@ def command(
     shared = read_plan(plan)
     if out.suffix.lower() != ".agg":
         raise InvalidInputError(f"an aggregate is a .agg file, not {out}")
-    check_place(out, replace=force)
+    check_writable(out, replace=force)
     if len({(path.stat().st_dev, path.stat().st_ino) for path in reports}) < len(reports):
         raise InvalidInputError("a file was given twice: its reports would count twice")
     total = Aggregate(shared)

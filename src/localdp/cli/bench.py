@@ -25,15 +25,15 @@ def command(
     import time
 
     from localdp.bench import bench
-    from localdp.formats.atomic_write import check_place, draft
+    from localdp.formats.atomic_write import atomic_write, check_writable
 
     if out is not None:
-        check_place(out, replace=force)
+        check_writable(out, replace=force)
     folder = Path.home() / ".cache" / "localdp" / "peers" if peers is None else peers
     page = bench(folder.absolute(), quick, lambda what: typer.echo(f"{time.strftime('%H:%M:%S')} {what}", err=True))
     if out is None:
         typer.echo(page)
         return
-    with draft(out) as unfinished:
+    with atomic_write(out) as unfinished:
         unfinished.write_text(page, "utf-8")
     typer.echo(f"wrote {out}")

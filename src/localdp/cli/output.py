@@ -79,7 +79,7 @@ def check_kind(path: Path, other: str) -> None:
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
     """Refuse outputs that could not be written, before any work is done."""
     from localdp.errors import InvalidInputError
-    from localdp.formats.atomic_write import check_place
+    from localdp.formats.atomic_write import check_writable
 
     if table is not None:
         check_kind(table, ".json")
@@ -87,16 +87,16 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None = None) 
         raise InvalidInputError(f"a picture is a .png, .svg or .pdf file, not {picture}")
     for path in (table, picture):
         if path is not None:
-            check_place(path, replace=force)
+            check_writable(path, replace=force)
 
 
 def write(table: Table, path: Path) -> None:
     """A table as the file its name says."""
     from localdp.files import write_table
-    from localdp.formats.atomic_write import draft
+    from localdp.formats.atomic_write import atomic_write
 
     if path.suffix.lower() == ".json":
-        with draft(path) as unfinished:
+        with atomic_write(path) as unfinished:
             unfinished.write_text(as_json(table) + "\n", "utf-8")
     else:
         write_table(table, path, replace=True)
@@ -104,10 +104,10 @@ def write(table: Table, path: Path) -> None:
 
 def save_plot(axes: Any, path: Path) -> None:
     """A picture as the file its name says."""
-    from localdp.formats.atomic_write import draft
+    from localdp.formats.atomic_write import atomic_write
     from localdp.plots import figure_of
 
-    with draft(path) as unfinished:
+    with atomic_write(path) as unfinished:
         figure_of(axes).savefig(unfinished, format=path.suffix[1:].lower())
 
 

@@ -36,7 +36,7 @@ def command(
     """
     from localdp.cli.output import WIDTH
     from localdp.errors import InvalidInputError
-    from localdp.formats.atomic_write import draft
+    from localdp.formats.atomic_write import atomic_write
     from localdp.plan import Plan
 
     if (items is None) == (size is None):
@@ -44,7 +44,7 @@ def command(
     if size is not None and column is not None:
         raise InvalidInputError("--column names a column of the file with the items: --size goes without")
     plan = Plan(size if size is not None else _items(items, column), mechanism, epsilon)  # type: ignore[arg-type]
-    with draft(out, replace=force) as unfinished:
+    with atomic_write(out, replace=force) as unfinished:
         unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")

@@ -18,7 +18,7 @@ from localdp import datasets, metrics, plots
 from localdp.datasets import Dataset
 from localdp.estimate import Estimate, Frequencies
 from localdp.experiments import webpage
-from localdp.formats.atomic_write import draft
+from localdp.formats.atomic_write import atomic_write
 from localdp.plan import Plan
 from localdp.priors import Fixed
 
@@ -62,9 +62,9 @@ def run(out: Path) -> None:
     axes.set_title(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the twenty heaviest")
     report = _report(data, blocks, calibrated)
     out.mkdir(parents=True, exist_ok=True)
-    with draft(out / "estimates.png") as unfinished:
+    with atomic_write(out / "estimates.png") as unfinished:
         plots.figure_of(axes).savefig(unfinished, format="png")
-    with draft(out / "report.html") as unfinished:
+    with atomic_write(out / "report.html") as unfinished:
         unfinished.write_text(report, "utf-8")
     console.print(f"The picture is {out / 'estimates.png'}, the whole report {out / 'report.html'}. Try next:\n")
     for command in NEXT:

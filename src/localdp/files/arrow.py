@@ -1,6 +1,7 @@
-"""Arrow IPC files (Feather, version 2): record batches as they are in memory, so a file is read by mapping it there.
+"""Arrow files (Arrow IPC, also called Feather version 2): record batches laid out in the file as in memory.
 
-Pages that were touched count as memory until the map is closed, so every piece has a map of its own.
+So a file is read by mapping it into memory. Pages that were read count as memory until the map is closed, so every
+piece has its own map.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from localdp.files import columns
-from localdp.files.base import Format, Write, arrow, chosen, readable
-from localdp.files.columns import check_schema, plain, read_ahead, report_batches, report_schema, reports_of
+from localdp.files.base import Format, Write, data_file_errors, load_pyarrow, resolve_column
+from localdp.files.columns import (
+    check_schema,
+    decode_dictionary,
+    read_ahead,
+    report_batches,
+    report_schema,
+    reports_in_column,
+)
 from localdp.plan import Plan, Reports
 from localdp.types import Progress
 
@@ -22,37 +30,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ipc(Format):
-    """Record batches one after the other, and where each begins."""
+class ArrowFormat(Format):
+    """Record batches one after the other, then a list of where each begins."""
 
     typed: ClassVar[bool] = True
 
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
-        with _opened(path) as file:
+        with _open(path) as file:
             names = file.schema.names
-        for piece, done, total in _pieces(path, names.index(chosen(names, name, path)), columns.PIECE_ROWS):
+        for piece, done, total in _column_pieces(
+            path, names.index(resolve_column(names, name, path)), columns.PIECE_ROWS
+        ):
             if progress is not None:
                 progress(done, total)
-            yield plain(piece)
+            yield decode_dictionary(piece)
 
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
-        with _opened(path) as file:
+        with _open(path) as file:
             check_schema(file.schema, plan, path)
             place = file.schema.names.index("report")
 
         def read(part: tuple[pa.Array, int, int]) -> tuple[Reports, int, int]:
             piece, done, total = part
-            return reports_of(piece, plan, path), done, total
+            return reports_in_column(piece, plan, path), done, total
 
-        for reports, done, total in read_ahead(read, _pieces(path, place, columns.piece_rows(plan))):
+        for reports, done, total in read_ahead(read, _column_pieces(path, place, columns.piece_rows(plan))):
             yield reports
             if progress is not None:
                 progress(done, total)
 
     @contextmanager
-    def reports_writer(self, unfinished: Path, plan: Plan) -> Iterator[Write]:
+    def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:
         schema = report_schema(plan)
-        with arrow().OSFile(str(unfinished), "wb") as sink, arrow().ipc.new_file(sink, schema) as writer:
+        with load_pyarrow().OSFile(str(temporary), "wb") as sink, load_pyarrow().ipc.new_file(sink, schema) as writer:
 
             def write(reports: Reports) -> None:
                 for batch in report_batches(reports, schema):
@@ -60,22 +70,25 @@ class Ipc(Format):
 
             yield write
 
-    def write_table(self, table: pa.Table, unfinished: Path) -> None:
-        with arrow().OSFile(str(unfinished), "wb") as sink, arrow().ipc.new_file(sink, table.schema) as writer:
+    def write_table(self, table: pa.Table, temporary: Path) -> None:
+        with (
+            load_pyarrow().OSFile(str(temporary), "wb") as sink,
+            load_pyarrow().ipc.new_file(sink, table.schema) as writer,
+        ):
             writer.write_table(table)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    with readable(path, "an Arrow"), arrow().memory_map(str(path)) as source:
-        yield arrow().ipc.open_file(source)
+def _open(path: Path) -> Iterator[Any]:
+    with data_file_errors(path, "an Arrow"), load_pyarrow().memory_map(str(path)) as source:
+        yield load_pyarrow().ipc.open_file(source)
 
 
-def _pieces(path: Path, place: int, most: int) -> Iterator[tuple[pa.Array, int, int]]:
-    """A column in pieces of at most so many rows, with how many batches are begun, and of how many."""
+def _column_pieces(path: Path, place: int, most: int) -> Iterator[tuple[pa.Array, int, int]]:
+    """Yield a column in pieces of at most `most` rows, with the number of batches read so far and in all."""
     batch, batches, start = 0, 1, 0
     while batch < batches:
-        with _opened(path) as file:
+        with _open(path) as file:
             batches = file.num_record_batches
             if batch == batches:
                 return

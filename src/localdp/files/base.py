@@ -1,4 +1,7 @@
-"""What a kind of file must be able to do, and what all of them share; pyarrow, an extra, is loaded when it is used."""
+"""What every file format can do, and helpers that all of them use.
+
+pyarrow is an optional dependency (the extra `files`), so it is loaded when it is first needed.
+"""
 
 from __future__ import annotations
 
@@ -17,69 +20,73 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Write = Callable[[Reports], object]
+"""A function that appends reports to a file."""
 
 
 class Format(ABC):
-    """A kind of file: columns of values, reports and tables, each read and written in pieces."""
+    """A file format: reads columns of values and reports, in pieces, and writes reports and tables."""
 
     typed: ClassVar[bool]
-    """Whether a column has a type; where it has none, a cell is text."""
+    """Whether columns have types; if not, every cell is text."""
 
     @abstractmethod
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
-        """A column (the only one, if none is named) in pieces, as plain arrays."""
+        """Yield a column in pieces; `name` may be None if the file has only one column."""
 
     @abstractmethod
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
-        """The reports in a file, in pieces."""
+        """Yield the reports in a file, in pieces."""
 
     @abstractmethod
-    def reports_writer(self, unfinished: Path, plan: Plan) -> AbstractContextManager[Write]:
-        """A function that appends reports to a new file."""
+    def reports_writer(self, temporary: Path, plan: Plan) -> AbstractContextManager[Write]:
+        """Give the block a function that appends reports to a new file."""
 
     @abstractmethod
-    def write_table(self, table: pa.Table, unfinished: Path) -> None:
-        """A whole table as a new file."""
+    def write_table(self, table: pa.Table, temporary: Path) -> None:
+        """Write a table to a new file."""
 
 
-def arrow(*modules: str) -> Any:
-    """The package pyarrow, with those of its modules that it does not load by itself."""
+def load_pyarrow(*modules: str) -> Any:
+    """The package pyarrow, with these of its submodules imported; `MissingPackageError` if it is not installed."""
     try:
-        package = import_module("pyarrow")
+        pyarrow = import_module("pyarrow")
         for module in modules:
             import_module(f"pyarrow.{module}")
     except ImportError:
         raise MissingPackageError(
             "CSV, Parquet and Arrow files need the package pyarrow: pip install 'localdp[files]'"
         ) from None
-    return package
+    return pyarrow
 
 
 @contextmanager
-def readable(path: Path, kind: str) -> Iterator[None]:
-    """What Arrow says of a file that is not of its kind, as a `DataFileError`; what the system says, as it is."""
+def data_file_errors(path: Path, format_name: str) -> Iterator[None]:
+    """Turn Arrow's errors about an unreadable file into a `DataFileError`; errors of the system pass unchanged.
+
+    `format_name` is the format with its article, such as "a Parquet".
+    """
     try:
         yield
-    except (arrow().ArrowException, UnicodeDecodeError) as error:
-        raise unreadable(path, kind, error) from None
+    except (load_pyarrow().ArrowException, UnicodeDecodeError) as error:
+        raise unreadable_file(path, format_name, error) from None
     except OSError as error:
-        if error.errno is not None:
+        if error.errno is not None:  # only errors of the system have a number
             raise
-        raise unreadable(path, kind, error) from None
+        raise unreadable_file(path, format_name, error) from None
 
 
-def unreadable(path: Path, kind: str, error: Exception) -> DataFileError:
-    """The error for a file that cannot be read as what its name says."""
-    return DataFileError(f"{path} is not {kind} file that can be read: {first_line(error)}")
+def unreadable_file(path: Path, format_name: str, error: Exception) -> DataFileError:
+    """The error for a file that is not in the format that its extension says."""
+    return DataFileError(f"{path} is not {format_name} file that can be read: {first_line(error)}")
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, in a line."""
+    """The first line of an error's message."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def chosen(names: list[str], column: str | None, path: Path) -> str:
-    """The column that is meant: the one named, or the only one."""
+def resolve_column(names: list[str], column: str | None, path: Path) -> str:
+    """The name of the column to read: `column`, or the only one in the file if `column` is None."""
     if column is None and len(names) == 1:
         return names[0]
     if column is None:
@@ -87,5 +94,5 @@ def chosen(names: list[str], column: str | None, path: Path) -> str:
     if column not in names:
         raise DataFileError(f"{path} has no column {column!r}: it has {', '.join(names[:8])}")
     if names.count(column) > 1:
-        raise DataFileError(f"{path} has two columns of the name {column!r}")
+        raise DataFileError(f"{path} has two columns named {column!r}")
     return column

@@ -1,4 +1,4 @@
-"""CSV: a cell is text, and a report is base64 beside the fingerprint of its plan."""
+"""CSV files: every cell is text; a report is base64 beside the fingerprint of its plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 import numpy as np
 
 from localdp.errors import DataFileError, PlanMismatchError
-from localdp.files.base import Format, Write, arrow, chosen, unreadable
+from localdp.files.base import Format, Write, load_pyarrow, resolve_column, unreadable_file
 from localdp.formats.batch import decode, decode_characters, encode, text_length
 from localdp.formats.lines import LONGEST_LINE, whole_lines
 from localdp.plan import Plan, Reports
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Csv(Format):
-    """Lines of cells, the first of which are the names of the columns; plain, or zipped by gzip."""
+class CsvFormat(Format):
+    """Lines of cells, the first with the names of the columns; plain, or compressed with gzip."""
 
     typed: ClassVar[bool] = False
     zipped: bool = False
@@ -45,43 +45,44 @@ class Csv(Format):
             yield Reports(plan, rows)
 
     @contextmanager
-    def reports_writer(self, unfinished: Path, plan: Plan) -> Iterator[Write]:  # noqa: ARG002 (each report brings it)
-        text = arrow().string()
-        schema = arrow().schema([("plan", text), ("report", text)])
-        with self._output(unfinished) as stream, arrow("csv").csv.CSVWriter(stream, schema) as writer:
+    def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:  # noqa: ARG002 (each report brings it)
+        text = load_pyarrow().string()
+        schema = load_pyarrow().schema([("plan", text), ("report", text)])
+        with self._output(temporary) as stream, load_pyarrow("csv").csv.CSVWriter(stream, schema) as writer:
             yield lambda reports: writer.write_batch(_text_batch(reports, schema))
 
-    def write_table(self, table: pa.Table, unfinished: Path) -> None:
-        with self._output(unfinished) as stream:
-            arrow("csv").csv.write_csv(table, stream)
+    def write_table(self, table: pa.Table, temporary: Path) -> None:
+        with self._output(temporary) as stream:
+            load_pyarrow("csv").csv.write_csv(table, stream)
 
     def _tables(self, path: Path, columns: Sequence[str | None], progress: Progress | None) -> Iterator[pa.Table]:
-        """Columns in pieces, all as text.
+        """Yield these columns in pieces, all as text.
 
-        (Arrow has a stream for this, but leaves a thread behind when the stream is not read to its end.)
+        (Arrow has a reader for streams, but it leaves a thread behind if the stream is not read to its end.)
         """
-        package = arrow("csv")
+        pyarrow = load_pyarrow("csv")
         total = path.stat().st_size
         try:
             with path.open("rb") as raw:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if self.zipped else raw
                 header = _header(stream.readline(LONGEST_LINE), path)
-                read = package.csv.ReadOptions(column_names=header)
-                convert = package.csv.ConvertOptions(
-                    column_types=dict.fromkeys(header, package.string()),
-                    include_columns=[chosen(header, column, path) for column in columns],
+                read = pyarrow.csv.ReadOptions(column_names=header)
+                convert = pyarrow.csv.ConvertOptions(
+                    column_types=dict.fromkeys(header, pyarrow.string()),
+                    include_columns=[resolve_column(header, column, path) for column in columns],
                     strings_can_be_null=True,
                     null_values=[""],
                     quoted_strings_can_be_null=False,
                 )
-                parse = package.csv.ParseOptions(ignore_empty_lines=False)
+                parse = pyarrow.csv.ParseOptions(ignore_empty_lines=False)
                 blank = b""
                 for lines in whole_lines(stream):
-                    body = (blank + lines).rstrip(b"\r\n")  # empty lines at the end of the file are none
+                    # Empty lines wait for the next block: they are missing values, except at the end of the file.
+                    body = (blank + lines).rstrip(b"\r\n")
                     blank = (blank + lines)[len(body) :]
                     if body:
-                        block = package.BufferReader(body)
-                        piece = package.csv.read_csv(
+                        block = pyarrow.BufferReader(body)
+                        piece = pyarrow.csv.read_csv(
                             block, read_options=read, parse_options=parse, convert_options=convert
                         )
                         if piece.num_rows != body.count(b"\n") + 1:
@@ -92,20 +93,21 @@ class Csv(Format):
                         blank = blank.partition(b"\n")[2]
                     if progress is not None:
                         progress(raw.tell(), total)
-        except (package.ArrowException, csv.Error, gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
-            raise unreadable(path, "a CSV", error) from None
+        except (pyarrow.ArrowException, csv.Error, gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+            raise unreadable_file(path, "a CSV", error) from None
 
     @contextmanager
-    def _output(self, unfinished: Path) -> Iterator[Any]:
-        with unfinished.open("wb") as raw:
+    def _output(self, temporary: Path) -> Iterator[Any]:
+        with temporary.open("wb") as raw:
             if self.zipped:
-                with arrow().CompressedOutputStream(raw, "gzip") as stream:
+                with load_pyarrow().CompressedOutputStream(raw, "gzip") as stream:
                     yield stream
             else:
                 yield raw
 
 
 def _header(line: bytes, path: Path) -> list[str]:
+    """The names of the columns."""
     names = next(csv.reader([line.decode("utf-8-sig").strip("\r\n")]), [])
     if not any(names):
         raise DataFileError(f"{path} is empty: a CSV file begins with the names of its columns")
@@ -115,16 +117,17 @@ def _header(line: bytes, path: Path) -> list[str]:
 
 
 def _text_batch(reports: Reports, schema: pa.Schema) -> pa.RecordBatch:
-    package, count = arrow(), len(reports)
+    """Reports as a record batch of text: for each the fingerprint of its plan, and base64."""
+    pyarrow, count = load_pyarrow(), len(reports)
     characters = encode(reports.rows)
     offsets = characters.shape[1] * np.arange(count + 1, dtype=np.int32)
-    buffers = [None, package.py_buffer(offsets), package.py_buffer(characters)]
-    column = package.Array.from_buffers(package.string(), count, buffers)
-    return package.RecordBatch.from_arrays([package.repeat(reports.plan.fingerprint, count), column], schema=schema)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(characters)]
+    column = pyarrow.Array.from_buffers(pyarrow.string(), count, buffers)
+    return pyarrow.RecordBatch.from_arrays([pyarrow.repeat(reports.plan.fingerprint, count), column], schema=schema)
 
 
 def _rows(cells: pa.Array, length: int) -> Rows:
-    """The reports in cells of base64: from their characters where all are as long as they should be."""
+    """The rows behind cells of base64: decoded all at once if every cell has the right length, else one by one."""
     _, offsets, characters = cells.buffers()
     starts = np.frombuffer(offsets, np.int32)[cells.offset : cells.offset + len(cells) + 1]
     if not cells.null_count and (np.diff(starts) == text_length(length)).all():

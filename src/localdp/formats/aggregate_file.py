@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from localdp.errors import ArchiveError
 from localdp.formats import canonical_json
-from localdp.formats.atomic_write import draft
+from localdp.formats.atomic_write import atomic_write
 
 _MAGIC = b"LDPAGG1\n"
 _LENGTH = struct.Struct("<I")
@@ -30,8 +30,8 @@ def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[n
     """Write the header and the counts, whole or not at all."""
     encoded = canonical_json.dumps(header).encode()
     content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
-    with draft(path) as unfinished:
-        unfinished.write_bytes(content + hashlib.sha256(content).digest())
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content + hashlib.sha256(content).digest())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:

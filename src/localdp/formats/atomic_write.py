@@ -1,4 +1,8 @@
-"""Files that appear whole or not at all: written beside their place under another name, and moved there at the end."""
+"""Write files that appear whole or not at all.
+
+A file is written beside its final place under a temporary name, and renamed at the end. A crash or a full disk leaves
+the old file as it was.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def check_place(path: str | os.PathLike[str], replace: bool = True) -> None:
-    """Refuse a place where no file can be put, or, without `replace`, where there is one."""
+def check_writable(path: str | os.PathLike[str], replace: bool = True) -> None:
+    """Raise an `OSError` if no file can be put at `path`, or if one is there already and `replace` is False.
+
+    Commands call it first, so that a mistyped path is found before minutes of work.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no folder to save in", str(target))
@@ -25,29 +32,39 @@ def check_place(path: str | os.PathLike[str], replace: bool = True) -> None:
 
 
 @contextmanager
-def draft(path: str | os.PathLike[str], replace: bool = True) -> Iterator[Path]:
-    """A path to write to. If the block ends well it becomes `path`, durably; if not, nothing is left behind.
+def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator[Path]:
+    """Give the block a temporary path to write to, and rename it to `path` when the block ends.
 
-    Without `replace`, a file that is there already is a `FileExistsError`.
+    If the block raises, the temporary file is deleted and `path` is left as it was. A file that is replaced hands on
+    its permissions. Without `replace`, a file that exists already is a `FileExistsError`.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "greeting.txt")
+    >>> with atomic_write(path) as temporary:
+    ...     _ = temporary.write_text("hello")
+    ...     path.exists()
+    False
+    >>> path.read_text()
+    'hello'
     """
-    check_place(path, replace)
-    target = Path(path).resolve()  # of a link, what it points to
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    check_writable(path, replace)
+    target = Path(path).resolve()  # through a symbolic link to the file, so that the link itself is kept
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        yield unfinished
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())  # the content must be on disk before the name points to it
         if target.exists():
-            shutil.copymode(target, unfinished)
-        unfinished.replace(target)
-        _sync(target.parent)
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+        _sync_folder(target.parent)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
-def _sync(folder: Path) -> None:
-    """Make a renaming last, where folders can be opened."""
+def _sync_folder(folder: Path) -> None:
+    """Make a renaming last through a power cut, on systems where folders can be opened."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

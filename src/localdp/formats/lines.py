@@ -1,4 +1,4 @@
-"""A stream of text in pieces that end where a line does, so that a file of any size is read in bounded memory."""
+"""A stream of text in blocks that end where a line ends, so that a file of any size is read in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import BinaryIO
 from localdp.errors import DataFileError
 
 BLOCK = 1 << 23
+"""The bytes read at once."""
 LONGEST_LINE = 1 << 26
+"""A longer line is an error: a binary file may have no line ends at all, and would be read whole."""
 
 
 def whole_lines(stream: BinaryIO, begun: bytes = b"", size: int = BLOCK) -> Iterator[bytes]:
-    """The lines of a stream in pieces of about `size` bytes, after `begun`, which was read already."""
+    """Yield the stream in blocks of whole lines, about `size` bytes each; the last line may lack its newline.
+
+    `begun` is what the caller has read already. It is put in front.
+
+    >>> import io
+    >>> list(whole_lines(io.BytesIO(b"one\\ntwo\\nthree"), size=5))
+    [b'one\\n', b'two\\n', b'three']
+    """
     rest = begun
     while block := stream.read(size):
         whole, newline, left = block.rpartition(b"\n")

@@ -67,6 +67,11 @@ class Plan(Frozen):
 
     def to_json(self) -> str:
         """The plan as canonical JSON, with every integer a client in another language needs."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        """The canonical JSON. It is kept, because the fingerprint and every copy that is sent or saved need it."""
         return canonical_json.dumps(self._document())
 
     @classmethod
@@ -130,14 +135,15 @@ class Plan(Frozen):
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise PlanError(f'this is not a plan: a plan is a JSON object with "format": "{_FORMAT}"')
         try:
-            domain, name, epsilon = document["domain"], document["mechanism"], document["epsilon"]
-            items = domain["items"] if "items" in domain else domain["size"]
-            plan = cls(items, name, epsilon)
+            domain = _read_domain(document["domain"])
+            plan = cls(domain, document["mechanism"], document["epsilon"])
         except LocalDPError as error:
             raise PlanError(f"this plan cannot be used: {error}") from error
         except (KeyError, TypeError):
             raise PlanError("this is not a plan: its domain, mechanism or epsilon is missing or misshapen") from None
-        if canonical_json.dumps(plan._document()) != _canonical_or_none(document):
+        # The domain holds the very items that were read, so only the rest is compared: there may be very many items.
+        without_domain = {"domain": None}
+        if not _same_text(plan._document() | without_domain, document | without_domain):
             raise PlanError(
                 "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not "
                 "protect what it says"
@@ -165,8 +171,18 @@ def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) ->
         raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: give it a name of its own")
 
 
-def _canonical_or_none(document: Any) -> str | None:
+def _read_domain(given: Any) -> Domain:
+    """The domain behind exactly `{"items": [..]}` or `{"size": d}`; `KeyError` or `TypeError` for any other shape."""
+    if set(given) == {"items"} and isinstance(given["items"], list):
+        return Domain(given["items"])
+    if set(given) == {"size"} and isinstance(given["size"], int):
+        return Domain(given["size"])
+    raise TypeError("a domain has either items or a size")
+
+
+def _same_text(derived: Any, given: Any) -> bool:
+    """Whether two JSON values have the same canonical text. (Comparing the values would not do: 1 == True.)"""
     try:
-        return canonical_json.dumps(document)
+        return canonical_json.dumps(derived) == canonical_json.dumps(given)
     except (ValueError, RecursionError):
-        return None
+        return False
