@@ -74,20 +74,20 @@ def test_quantiles_are_ordered(calibrated):
 @pytest.mark.parametrize("level", [0, 1, -0.5, 2, float("nan"), "x"])
 def test_levels_are_probabilities(calibrated, level):
     for ask in (calibrated.interval, calibrated.quantile):
-        with pytest.raises(InvalidInputError):
+        with pytest.raises(InvalidInputError, match="a level is a probability between 0 and 1"):
             ask(level)
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "x", None])
 def test_thresholds_are_numbers(calibrated, threshold):
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match="a threshold is a number of users"):
         calibrated.probability_above(threshold)
 
 
 def test_results_cannot_be_changed_and_say_what_they_are(calibrated):
     with pytest.raises(ValueError, match="read-only"):
         calibrated.frequencies[0] = 1
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="cannot assign to field 'n'"):
         calibrated.n = 1
     assert "smooth" in repr(calibrated)
 

@@ -92,9 +92,18 @@ def test_nothing_consistent_is_nearer_than_norm_sub(values, others):
 
 
 @pytest.mark.parametrize("method", PROJECTIONS)
-@pytest.mark.parametrize("values", [[1.0, np.nan], [np.inf, 1.0], [-np.inf, 1.0], [], [[1.0]]])
-def test_what_is_not_a_list_of_numbers_is_refused(method, values):
-    with pytest.raises(FrequencyError):
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([1.0, np.nan], "must be finite"),
+        ([np.inf, 1.0], "must be finite"),
+        ([-np.inf, 1.0], "must be finite"),
+        ([], "flat list, not an empty one"),
+        ([[1.0]], r"flat list.*shape \(1, 1\)"),
+    ],
+)
+def test_what_is_not_a_list_of_numbers_is_refused(method, values, reason):
+    with pytest.raises(FrequencyError, match=reason):
         project(values, method, TOTAL, THRESHOLD)
 
 
@@ -109,7 +118,7 @@ def test_norm_sub_ends_on_a_million_estimates_that_the_loop_would_zero_one_by_on
     assert project(values, "norm-sub", 10.0, 0.0).sum() == pytest.approx(10.0)
 
 
-def test_projected_estimates_keep_their_evidence():
+def test_projected_estimates_keep_their_uncertainty():
     estimate = ldp.Estimate([500.0, 620.0, -80.0, 10.0], n=1000, variance=900.0, domain=list("abcd"))
     for processed in (estimate.zeroed(), *(estimate.project(method) for method in PROJECTIONS)):
         assert isinstance(processed, ldp.Estimate)

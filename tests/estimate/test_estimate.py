@@ -39,7 +39,7 @@ def test_estimates_of_other_software_are_taken_as_they_are():
     assert estimate.domain == ldp.Domain(2)
     with pytest.raises(ValueError, match="read-only"):
         estimate.frequencies[0] = 1
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="Estimate is a value"):
         estimate.n = 11
 
 
@@ -65,33 +65,33 @@ def test_what_has_no_p_and_q_is_refused_with_the_reason(p_star):
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("change", "error", "reason"),
     [
-        ({"n": 0}, EmptyError),
-        ({"n": -1}, InvalidInputError),
-        ({"n": 2.5}, InvalidInputError),
-        ({"n": True}, InvalidInputError),
-        ({"n": 10**30}, InvalidInputError),
-        ({"variance": 10**400}, InvalidInputError),
-        ({"excess_variance": "x"}, InvalidInputError),
-        ({"excess_variance": float("inf")}, InvalidInputError),
-        ({"frequencies": [10**400, 1]}, FrequencyError),
-        ({"variance": -1.0}, InvalidInputError),
-        ({"variance": float("nan")}, InvalidInputError),
-        ({"variance": [1.0, 2.0]}, InvalidInputError),
-        ({"domain": 3}, DomainError),
-        ({"domain": ["a", "a"]}, DomainError),
-        ({"frequencies": [1.0]}, DomainError),
-        ({"frequencies": []}, DomainError),
-        ({"frequencies": [[1.0, 2.0]]}, FrequencyError),
-        ({"frequencies": ["x", "y"]}, FrequencyError),
-        ({"frequencies": [1.0, float("nan")]}, FrequencyError),
-        ({"frequencies": [1.0, float("inf")]}, FrequencyError),
+        ({"n": 0}, EmptyError, "no users"),
+        ({"n": -1}, InvalidInputError, "number of users.*-1"),
+        ({"n": 2.5}, InvalidInputError, "number of users.*2.5"),
+        ({"n": True}, InvalidInputError, "number of users.*True"),
+        ({"n": 10**30}, InvalidInputError, "number of users.*1000000"),
+        ({"variance": 10**400}, InvalidInputError, "variance.*one number"),
+        ({"excess_variance": "x"}, InvalidInputError, "excess_variance.*'x'"),
+        ({"excess_variance": float("inf")}, InvalidInputError, "excess_variance.*inf"),
+        ({"frequencies": [10**400, 1]}, FrequencyError, "list of numbers"),
+        ({"variance": -1.0}, InvalidInputError, "variance.*-1.0"),
+        ({"variance": float("nan")}, InvalidInputError, "variance.*nan"),
+        ({"variance": [1.0, 2.0]}, InvalidInputError, "variance.*one number"),
+        ({"domain": 3}, DomainError, "2 estimates were given for a domain of 3 items"),
+        ({"domain": ["a", "a"]}, DomainError, "'a'"),
+        ({"frequencies": [1.0]}, DomainError, "two items"),
+        ({"frequencies": []}, DomainError, "two items"),
+        ({"frequencies": [[1.0, 2.0]]}, FrequencyError, r"flat.*\(1, 2\)"),
+        ({"frequencies": ["x", "y"]}, FrequencyError, "list of numbers"),
+        ({"frequencies": [1.0, float("nan")]}, FrequencyError, "item 1 is nan"),
+        ({"frequencies": [1.0, float("inf")]}, FrequencyError, "item 1 is inf"),
     ],
 )
-def test_unusable_estimates_are_refused(change, error):
+def test_unusable_estimates_are_refused(change, error, reason):
     arguments = {"frequencies": [1.0, 2.0], "n": 10, "variance": 4.0} | change
-    with pytest.raises(error):
+    with pytest.raises(error, match=reason):
         ldp.Estimate(arguments.pop("frequencies"), **arguments)
 
 
@@ -101,24 +101,32 @@ def test_an_infinite_estimate_is_named():
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "reason"),
     [
-        {"p_star": 0.2, "q_star": 0.5},
-        {"p_star": 1.5, "q_star": 0.5},
-        {"p_star": "x", "q_star": 0.5},
-        {"p_star": float("nan"), "q_star": 0.5},
-        {"p_star": 0.5, "q_star": 0.5},
-        {"p_star": 5e-324, "q_star": 0.0},
+        ({"p_star": 0.2, "q_star": 0.5}, r"p\* must be larger than q\*, but 0.2 and 0.5"),
+        ({"p_star": 1.5, "q_star": 0.5}, "probabilit.*1.5"),
+        ({"p_star": "x", "q_star": 0.5}, "probabilit.*'x'"),
+        ({"p_star": float("nan"), "q_star": 0.5}, "probabilit.*nan"),
+        ({"p_star": 0.5, "q_star": 0.5}, "larger than"),
+        ({"p_star": 5e-324, "q_star": 0.0}, "larger than"),
     ],
 )
-def test_impossible_probabilities_are_refused(arguments):
-    with pytest.raises(InvalidInputError):
+def test_impossible_probabilities_are_refused(arguments, reason):
+    with pytest.raises(InvalidInputError, match=reason):
         ldp.Estimate.from_counts([1, 2], n=3, **arguments)
 
 
-@pytest.mark.parametrize("counts", [[1.5, 2], [-1, 2], [1, 4], [1e19, 1]])
-def test_impossible_counts_are_refused(counts):
-    with pytest.raises(FrequencyError):
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ([1.5, 2], "whole"),
+        ([-1, 2], "n = 3"),
+        ([1, 4], "n = 3"),
+        ([1e19, 1], "whole"),
+    ],
+)
+def test_impossible_counts_are_refused(counts, reason):
+    with pytest.raises(FrequencyError, match=reason):
         ldp.Estimate.from_counts(counts, n=3, p_star=0.5, q_star=0.1)
 
 
@@ -131,5 +139,5 @@ def test_significance_threshold_and_zeroing_are_the_papers():
     assert (zeroed.frequencies[kept] == estimate.frequencies[kept]).all()
     assert (zeroed.frequencies[~kept] == 0).all()
     for beta in (0, 1, -1, float("nan"), "x", 5e-324):
-        with pytest.raises(InvalidInputError):
+        with pytest.raises(InvalidInputError, match="beta is a probability between 0 and 1"):
             estimate.significance_threshold(beta)

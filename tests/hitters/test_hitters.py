@@ -135,26 +135,26 @@ def test_thresholds_are_counts_shares_or_significance(estimate, calibrated):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "reason"),
     [
-        {"threshold": "high"},
-        {"threshold": "x%"},
-        {"threshold": "-1%"},
-        {"threshold": "101%"},
-        {"threshold": float("nan")},
-        {"threshold": None},
-        {"threshold": True},
-        {"threshold": [1, 2]},
-        {"threshold": 10**400},
-        {"threshold": 1, "rule": "median"},
-        {"threshold": 1, "rule": "f1", "fdr": 0.1},
-        {"threshold": 1, "fdr": 0},
-        {"threshold": 1, "fdr": "x"},
+        ({"threshold": "high"}, "or 'significance', not 'high'"),
+        ({"threshold": "x%"}, "share.*'x%'"),
+        ({"threshold": "-1%"}, "share.*'-1%'"),
+        ({"threshold": "101%"}, "share.*'101%'"),
+        ({"threshold": float("nan")}, "number of users.*nan"),
+        ({"threshold": None}, "number of users.*None"),
+        ({"threshold": True}, "number of users.*True"),
+        ({"threshold": [1, 2]}, r"number of users.*\[1, 2\]"),
+        ({"threshold": 10**400}, "number of users.*1000"),
+        ({"threshold": 1, "rule": "median"}, "one of mean, f1, fdr, not 'median'"),
+        ({"threshold": 1, "rule": "f1", "fdr": 0.1}, "the rule 'f1' was chosen: leave one of them out"),
+        ({"threshold": 1, "fdr": 0}, "fdr.*probability.*not 0"),
+        ({"threshold": 1, "fdr": "x"}, "fdr.*probability.*'x'"),
     ],
 )
-def test_unusable_questions_are_refused(arguments):
+def test_unusable_questions_are_refused(arguments, reason):
     estimate = ldp.Estimate([5.0, 1.0], n=10, variance=1.0)
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match=reason):
         estimate.heavy_hitters(**arguments)
 
 
@@ -287,9 +287,11 @@ def test_numbers_print_without_a_lonely_sign_and_names_without_control_signs():
     assert len(table.text(1).splitlines()) == 3
 
 
-@pytest.mark.parametrize("arguments", [("item",), ("count", 1.5), ("count", -1)])
-def test_impossible_rows_are_refused(arguments):
-    with pytest.raises(InvalidInputError):
+@pytest.mark.parametrize(
+    ("arguments", "reason"), [(("item",), "'item'"), (("count", 1.5), "rows.*1.5"), (("count", -1), "rows.*-1")]
+)
+def test_impossible_rows_are_refused(arguments, reason):
+    with pytest.raises(InvalidInputError, match=reason):
         Table({"item": ["a"], "count": np.array([1.0])}).largest(*arguments)
 
 

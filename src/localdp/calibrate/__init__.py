@@ -1,1 +1,5 @@
-"""CALIBRATE: the posterior of every item's true frequency, given its noisy estimate and a prior."""
+"""CALIBRATE: the posterior of every item's true frequency, given its noisy estimate and a prior.
+
+`nodes` chooses the frequencies that sums visit, `posterior` computes the posteriors of all items, and `cumulative`
+reads quantiles and intervals off them.
+"""

@@ -1,102 +1,134 @@
-"""The frequencies that stand for all in the sums of a posterior, and how much prior each stands for."""
+"""Quadrature nodes and their log prior weights, for sums over the posterior.
+
+    sum over k of p_f(k) F(k)   ~   sum over nodes of exp(log weight) * F(node)
+
+F is the likelihood of an estimate times something smooth, so it matters only within a few deviations of the noise
+around the estimate, and panels as wide as a deviation are narrow enough. There are three kinds of priors:
+
+- atoms: they are the nodes;
+- heavy tails (power laws and their like): all frequencies up to `CORE_DEVIATIONS` of the noise, and beyond them a
+  window around every estimate;
+- light tails (Gaussian, Laplace, Poisson; those with a `feature`): such a prior may pull a far estimate a long way
+  towards its bulk, so the bulk is covered finely and everything from there to the farthest estimate too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT, SMOOTH_SCALE, Rule, growing_edges, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, SMOOTH_SCALE, Quadrature, growing_edges, panels, whole_numbers
 from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import MARGIN, REACH
+from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH
 from localdp.priors.fitting.parametric import FEATURE_REACH
 from localdp.types import Flags, Vector
 
-Part = tuple[Vector, Vector]
 Span = tuple[float, float]
+"""From the smallest to the largest of some numbers."""
 
-_LAST_EXACT = 256  # whole numbers before the end of the support, where mass may pile up
-_WIDE = 4.0
+_POINTS = 8  # nodes of a panel; with panels a deviation wide, sums over the posterior are good to seven digits
+_LAST_EXACT = 256  # whole numbers before the largest frequency of the prior, where its mass may pile up
+_WIDE = 4.0  # a bulk of this many deviations of the noise hardly pulls at an estimate
+_MOST_PANELS = 3000  # between the bulk of a prior and the farthest estimate, however far that is
 
 
-def support(
-    prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, edges: tuple[float, ...]
-) -> tuple[Vector, Vector, Flags]:
-    """Nodes, the logarithm of weight times mass there, and which of them are nodes of panels."""
+@dataclass(frozen=True, eq=False)
+class WeightedNodes:
+    """Ascending nodes k, log(weight * p_f(k)), and whether each is a node of a panel.
+
+    A node of a panel stands for a stretch of frequencies around it; any other stands for itself alone.
+    """
+
+    k: Vector
+    log_weights: Vector
+    in_panel: Flags
+
+
+def posterior_nodes(
+    prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, breaks: tuple[float, ...] = ()
+) -> WeightedNodes:
+    """The nodes for the posteriors of these estimates; `span` is their smallest and largest.
+
+    Panels end at the `breaks`, where a function to be averaged over the posterior has a step.
+    """
     if prior.atoms is not None:
-        return *prior.atoms, np.zeros(prior.atoms[0].size, bool)
-    cuts = np.concatenate([prior.edges, edges])
-    find = _feature_nodes if prior.feature else _nodes
-    rule = find(prior, noise, estimates, span, cuts)
+        return WeightedNodes(*prior.atoms, np.zeros(prior.atoms[0].size, bool))
+    all_breaks = np.concatenate([prior.edges, breaks])
+    build = _light_tailed if prior.feature else _heavy_tailed
+    quadrature = build(prior, noise, estimates, span, all_breaks)
     with np.errstate(divide="ignore"):
-        log_mass = prior.log_mass(rule.nodes) + np.log(rule.weights)
-    kept = np.isfinite(log_mass)
-    k, log_mass = rule.nodes[kept], log_mass[kept]
+        log_weights = prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
+    possible = np.isfinite(log_weights)
+    k, log_weights = quadrature.nodes[possible], log_weights[possible]
     if prior.first > 0 and np.isfinite(prior.zero):
-        k, log_mass = np.append(0.0, k), np.append(prior.zero, log_mass)
-    return k, log_mass, k != np.floor(k)
+        k, log_weights = np.append(0.0, k), np.append(prior.zero, log_weights)
+    # Nodes of panels are never whole numbers, except by a coincidence that does no harm.
+    return WeightedNodes(k, log_weights, k != np.floor(k))
 
 
-def _nodes(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, cuts: Vector) -> Rule:
-    """For priors with heavy tails: all of the core, and a window around every estimate beyond it."""
-    exact = min(prior.n, EXACT)
+def _heavy_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, breaks: Vector) -> Quadrature:
+    """All frequencies of the core, and a window around every estimate beyond it."""
+    exact = min(prior.n, EXACT_UP_TO)
     parts = [whole_numbers(prior.first, exact)]
-    stop = min(prior.n + 0.5, REACH * noise.deviation + MARGIN * _deviation(noise, REACH * noise.deviation))
+    core = CORE_DEVIATIONS * noise.deviation
+    stop = min(prior.n + 0.5, core + NOISE_REACH * _deviation(noise, core))
     covered = exact + 0.5
     if stop > covered:
-        parts += _pieces(covered, stop, noise, cuts, prior.largest)
+        parts += _stretch(covered, stop, noise, breaks, prior.largest)
         covered = stop
-    return Rule.of(*parts, *_windows(prior, noise, estimates, span, covered, cuts))
+    return Quadrature.joined(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
 
 
 def _windows(
-    prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, covered: float, cuts: Vector
-) -> list[Part]:
-    """Nodes around every estimate, or the end of the support, that lies beyond what is covered."""
-    limit = covered - MARGIN * _deviation(noise, covered)
+    prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, covered: float, breaks: Vector
+) -> list[Quadrature]:
+    """Nodes around every estimate that needs frequencies beyond those covered.
+
+    An estimate above the largest frequency of the prior has its window there.
+    """
+    limit = covered - NOISE_REACH * _deviation(noise, covered)
     place, width = prior.feature or (0.0, np.inf)
     if span[1] <= limit:
         return []
     far = np.unique(np.clip(estimates[estimates > limit].round(), 0, prior.largest))
     variance = noise.variance_at(far)
-    shift = variance * np.abs(far - place) / width**2  # how far a prior with light tails may pull
-    low = np.maximum(far - MARGIN * np.sqrt(variance) - shift, covered)
-    high = np.minimum(far + MARGIN * np.sqrt(variance), prior.n + 0.5)
-    return [part for begin, end in _merged(low, high) for part in _pieces(begin, end, noise, cuts, prior.largest)]
+    pull = variance * np.abs(far - place) / width**2  # how far down a prior with light tails may pull an estimate
+    low = np.maximum(far - NOISE_REACH * np.sqrt(variance) - pull, covered)
+    high = np.minimum(far + NOISE_REACH * np.sqrt(variance), prior.n + 0.5)
+    return [part for begin, end in _union(low, high) for part in _stretch(begin, end, noise, breaks, prior.largest)]
 
 
-def _feature_nodes(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, cuts: Vector) -> Rule:
-    """For priors with light tails: their bulk finely, and from there to the farthest estimate."""
+def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, breaks: Vector) -> Quadrature:
+    """The bulk finely, and from there down to small frequencies and up to the farthest estimate."""
     place, width = prior.feature or (0.0, 1.0)
-    exact = min(prior.n, EXACT)
+    exact = min(prior.n, EXACT_UP_TO)
     parts = [whole_numbers(prior.first, exact)]
     if exact == prior.n:
-        return Rule.of(*parts)
+        return Quadrature.joined(*parts)
     covered, end = exact + 0.5, prior.n + 0.5
-    near = np.clip([place - FEATURE_REACH * width, place + FEATURE_REACH * width], covered, end)
-    if near[1] - near[0] <= 8 * EXACT:
-        near = np.clip(np.round(near) + 0.5, covered, end)
-        parts.append(whole_numbers(int(near[0] + 0.5), int(near[1] - 0.5)))
-        inner = np.zeros(0)
+    bulk = np.clip([place - FEATURE_REACH * width, place + FEATURE_REACH * width], covered, end)
+    if bulk[1] - bulk[0] <= 8 * EXACT_UP_TO:
+        bulk = np.clip(np.round(bulk) + 0.5, covered, end)
+        parts.append(whole_numbers(int(bulk[0] + 0.5), int(bulk[1] - 0.5)))
     elif width > _WIDE * noise.deviation:
-        # A wide prior and little noise: nothing is far from its estimate.
-        return Rule.of(*parts, *_windows(prior, noise, estimates, span, covered, cuts))
+        # A wide prior and little noise: every frequency is near its estimate, as it is under heavy tails.
+        return Quadrature.joined(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
     else:
-        inner = np.linspace(near[0], near[1], 2 + int(2 * (near[1] - near[0]) / min(width, noise.deviation)))
-    top = min(end, max(near[1], span[1] + MARGIN * _deviation(noise, float(prior.n))))
-    for low, high, edges in ((covered, near[0], None), (near[0], near[1], inner), (near[1], top, None)):
-        if edges is None:
-            step = max(min(noise.deviation, 4 * width), (high - low) / 3000, 1e-9)
-            edges = np.linspace(low, high, 2 + int((high - low) / step)) if high > low else np.zeros(0)
-        if edges.size:
-            inside = cuts[(cuts > low) & (cuts < high)]
-            parts.append(panels(np.unique(np.concatenate([edges, inside])), 8))
-    return Rule.of(*parts)
+        fine = 2 + int(2 * (bulk[1] - bulk[0]) / min(width, noise.deviation))
+        parts.append(_panels_between(np.linspace(bulk[0], bulk[1], fine), breaks))
+    top = min(end, max(bulk[1], span[1] + NOISE_REACH * _deviation(noise, float(prior.n))))
+    for low, high in ((covered, bulk[0]), (bulk[1], top)):
+        if high > low:
+            step = max(min(noise.deviation, 4 * width), (high - low) / _MOST_PANELS, 1e-9)
+            parts.append(_panels_between(np.linspace(low, high, 2 + int((high - low) / step)), breaks))
+    return Quadrature.joined(*parts)
 
 
-def _pieces(begin: float, end: float, noise: Noise, cuts: Vector, largest: float) -> list[Part]:
-    """Nodes from begin to end, as fine as the noise asks for; whole numbers at the end of the support."""
+def _stretch(begin: float, end: float, noise: Noise, breaks: Vector, largest: float) -> list[Quadrature]:
+    """Nodes from begin to end, as fine as the noise needs; whole numbers at the end of the prior's range."""
     if _deviation(noise, begin) < SMOOTH_SCALE:
         first, last = int(np.ceil(begin)), int(np.floor(end))
         return [whole_numbers(first, last)] if last >= first else []
@@ -106,14 +138,18 @@ def _pieces(begin: float, end: float, noise: Noise, cuts: Vector, largest: float
         parts.append(whole_numbers(first, int(largest)))
         end = first - 0.5
     if end > begin:
-        edges = growing_edges(begin, end, _deviation(noise, begin))
-        inside = cuts[(cuts > begin) & (cuts < end)]
-        parts.append(panels(np.unique(np.concatenate([edges, inside])), 8))
+        parts.append(_panels_between(growing_edges(begin, end, _deviation(noise, begin)), breaks))
     return parts
 
 
-def _merged(low: Vector, high: Vector) -> Iterator[Span]:
-    """The union of intervals, in the order of where they begin."""
+def _panels_between(edges: Vector, breaks: Vector) -> Quadrature:
+    """Panels between ascending edges and at the breaks among them."""
+    inside = breaks[(breaks > edges[0]) & (breaks < edges[-1])]
+    return panels(np.unique(np.concatenate([edges, inside])), _POINTS)
+
+
+def _union(low: Vector, high: Vector) -> Iterator[Span]:
+    """The union of the intervals low..high, as disjoint intervals in ascending order; empty ones are left out."""
     order = np.argsort(low)
     begin, end = float(low[order[0]]), float(high[order[0]])
     for a, b in zip(low[order[1:]].tolist(), high[order[1:]].tolist(), strict=True):
@@ -127,4 +163,5 @@ def _merged(low: Vector, high: Vector) -> Iterator[Span]:
 
 
 def _deviation(noise: Noise, k: float) -> float:
+    """The standard deviation of the noise of an item with frequency k."""
     return float(np.sqrt(noise.variance_at(np.array(max(k, 0.0)))))

@@ -1,4 +1,4 @@
-"""ESTIMATE, and its results: unbiased frequencies from counts, calibrated ones from those, and what both can answer."""
+"""ESTIMATE and its results: unbiased frequencies, calibrated frequencies, and the questions that both can answer."""
 
 from localdp.estimate.estimate import Estimate
 from localdp.estimate.frequencies import Frequencies

@@ -1,14 +1,14 @@
-"""Calibrated frequencies: the posterior of every item, and what can be asked of it.
+"""Calibrated frequencies: the mean of the posterior of every item, with its uncertainty.
 
     ftilde_i = E[f | fhat_i],   f ~ p_f,   fhat = f + s,   s ~ N(0, Var)
 
-the estimator with the least mean squared error there is, given the two distributions (Theorem 1 of the paper).
+Given the prior p_f and the noise, no other estimator has a smaller mean squared error (Theorem 1 of the paper).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -24,10 +24,18 @@ from localdp.validation import checked_level, checked_threshold
 
 @dataclass(frozen=True, eq=False)
 class Calibrated(Frequencies):
-    """Calibrated frequencies of d items among n users, with the prior they rest on.
+    """Calibrated frequencies of d items among n users, with the prior they rest on. Made by `Estimate.calibrate`.
 
-    `notes` says which prior was chosen and why, and what was decided where a family could not fit. After `zeroed` or
-    `project` the frequencies are the post-processed ones; intervals and probabilities rest on the posterior as before.
+    `notes` says which prior was chosen and why, and what was decided where a family could not fit. `zeroed` and
+    `project` return copies with other frequencies; their intervals and probabilities still come from the posterior,
+    which they share with `origin`, the calibrated frequencies that they were made from.
+
+    >>> from localdp import Estimate
+    >>> cal = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0).calibrate("power-law")
+    >>> cal.frequencies.round(1).tolist()
+    [8.2, 2.2, 30.6]
+    >>> [side.tolist() for side in cal.interval(0.9)]
+    [[1.0, 1.0, 24.0], [14.0, 4.0, 37.0]]
     """
 
     estimates: Vector
@@ -37,16 +45,17 @@ class Calibrated(Frequencies):
     noise: Noise
     processed: Vector | None = None
     processing: tuple[str, ...] = ()
+    origin: Calibrated | None = field(kw_only=True, default=None)
 
     @cached_property
     def frequencies(self) -> Vector:
-        """The posterior means, or what post-processing made of them."""
+        """The posterior means, or the post-processed frequencies."""
         return _read_only(self._posterior.expect() if self.processed is None else self.processed)
 
     @cached_property
     def std(self) -> Vector:
-        """The posterior standard deviations."""
-        return _read_only(self._posterior.deviations().copy())
+        """The standard deviation of the posterior of every item."""
+        return _read_only(self._posterior.deviations()) if self.origin is None else self.origin.std
 
     @property
     def std_error(self) -> float:
@@ -55,32 +64,40 @@ class Calibrated(Frequencies):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was decided on the way."""
+        """What was decided while the prior was fitted."""
         return self.prior.notes
 
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item the shortest range of frequencies that holds the true one with this probability."""
-        return self._posterior.shortest_intervals(checked_level(level))
+        """For every item, the shortest range (low, high) that contains the true frequency with this probability.
+
+        The arrays are read-only: they are computed once for each level and shared.
+        """
+        return self._remembered_interval(checked_level(level))
 
     def quantile(self, level: float) -> Vector:
-        """For every item the frequency that the true one does not exceed with this probability."""
+        """For every item, the smallest frequency that the true one does not exceed with this probability."""
         return self._posterior.quantiles(checked_level(level))
 
     def probability_above(self, threshold: float) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
-        posterior = Posterior(self.prior, self.noise, self.estimates, edges=(limit + 0.5,))
-        return np.clip(posterior.expect((posterior.nodes > limit + 0.25).astype(np.float64)), 0.0, 1.0)
+        posterior = Posterior(self.prior, self.noise, self.estimates, breaks=(limit + 0.5,))
+        is_above = (posterior.nodes > limit + 0.25).astype(np.float64)
+        return np.clip(posterior.expect(is_above), 0.0, 1.0)
 
-    def _draw(self, items: Places, levels: Vector) -> Vector:
-        return self._posterior.draw(items, levels)
+    def _interval(self, level: float) -> tuple[Vector, Vector]:
+        return self._posterior.shortest_intervals(level)
+
+    def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
+        return self._posterior.quantiles_of(items, levels)
 
     def _processed(self, frequencies: Vector, step: str) -> Self:
-        return replace(self, processed=frequencies, processing=(*self.processing, step))
+        origin = self if self.origin is None else self.origin
+        return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)
 
     @cached_property
     def _posterior(self) -> Posterior:
-        return Posterior(self.prior, self.noise, self.estimates)
+        return Posterior(self.prior, self.noise, self.estimates) if self.origin is None else self.origin._posterior
 
     def __repr__(self) -> str:
         steps = "".join(f" ({step})" for step in self.processing)

@@ -1,20 +1,24 @@
-"""Frequencies of people are not negative and add up to n; noisy estimates are neither. What others do about it.
+"""Make frequencies consistent: true ones are not negative and add up to n, and noisy estimates do neither.
 
     name        what it does                                           sums to n   not negative
     base-pos    negative estimates become 0                                             x
     base-cut    estimates below the significance threshold become 0                     x
     norm        the same number is added to all                            x
-    norm-mul    negative ones become 0, the rest is scaled                 x            x
+    norm-mul    negative ones become 0, the others are scaled              x            x
     norm-cut    the smallest become 0 until the rest sums to n or less                  x
-    norm-sub    the nearest point that is both                             x            x
+    norm-sub    the nearest frequencies that are both                      x            x
 
 All are from T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric and N. Li, Locally Differentially Private Frequency
-Estimation with Consistency, NDSS 2020, section IV. Norm-sub there is a loop (zero what is negative, share the rest out,
-repeat), whose end is the Euclidean projection on the simplex, found here by one sort: with u the estimates in
-descending order, delta = (u_1 + .. + u_r - n)/r for the largest r with u_r > delta.
+Estimation with Consistency, NDSS 2020, section IV. There, norm-sub is a loop: subtract the same number from all so
+that they sum to n, set the negative ones to 0 for good, and repeat with the others. The loop ends at the Euclidean
+projection on the simplex, which one sort finds too: with u the estimates in descending order, subtract
+
+    delta = (u_1 + .. + u_r - n) / r,      r the largest rank with u_r > delta.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,35 +26,27 @@ from numpy.typing import ArrayLike
 from localdp.errors import FrequencyError, InvalidInputError
 from localdp.types import Vector
 
-PROJECTIONS = ("base-pos", "base-cut", "norm", "norm-mul", "norm-cut", "norm-sub")
-
 
 def project(values: ArrayLike, method: str, total: float, threshold: float) -> Vector:
-    """The values made consistent with a total by one of `PROJECTIONS`; `threshold` is the one of base-cut.
+    """The values made consistent with a total by one of `PROJECTIONS`; only "base-cut" uses the threshold.
 
     >>> project([5.0, 3.0, -2.0], "norm-sub", total=4, threshold=0).tolist()
     [3.0, 1.0, 0.0]
     """
     vector = np.asarray(values, np.float64)
     if vector.ndim != 1 or not vector.size:
-        raise FrequencyError("only a flat list of frequencies, not an empty one, can be made consistent")
+        raise FrequencyError(
+            f"frequencies must be a flat list, not an empty one, to be made consistent, not of shape {vector.shape}"
+        )
     if not np.isfinite(vector).all():
-        raise FrequencyError("only finite frequencies can be made consistent, and some are not numbers or infinite")
+        raise FrequencyError("frequencies must be finite numbers to be made consistent, and some are infinite or nan")
     if not (np.isfinite(total) and total >= 0):
-        raise InvalidInputError(f"frequencies add up to the number of users, which cannot be {total!r}")
-    if method == "base-pos":
-        return base_cut(vector, 0.0)
-    if method == "base-cut":
-        return base_cut(vector, threshold)
-    if method == "norm":
-        return norm(vector, total)
-    if method == "norm-mul":
-        return norm_mul(vector, total)
-    if method == "norm-cut":
-        return norm_cut(vector, total)
-    if method == "norm-sub":
-        return norm_sub(vector, total)
-    raise InvalidInputError(f"there is no projection {method!r:.40}: choose from {', '.join(PROJECTIONS)}")
+        raise InvalidInputError(
+            f"frequencies add up to the number of users, which must be finite and at least 0, not {total!r}"
+        )
+    if method not in PROJECTIONS:
+        raise InvalidInputError(f"there is no projection {method!r:.40}: choose from {', '.join(PROJECTIONS)}")
+    return PROJECTIONS[method](vector, total, threshold)
 
 
 def base_cut(values: Vector, threshold: float) -> Vector:
@@ -59,14 +55,14 @@ def base_cut(values: Vector, threshold: float) -> Vector:
 
 
 def norm(values: Vector, total: float) -> Vector:
-    """The same number added to all, so that they sum to the total; some may stay negative."""
+    """Add the same number to all values to make them sum to the total; some may stay negative."""
     scale = max(float(np.abs(values).max()), 1.0)
-    mean = float((values / scale).mean()) * scale  # the plain sum of huge values would overflow
+    mean = float((values / scale).mean()) * scale  # without the scale, the sum of huge values would overflow
     return values - mean + total / values.size
 
 
 def norm_mul(values: Vector, total: float) -> Vector:
-    """Negative values become 0 and the rest is scaled to the total; where nothing is positive, all share equally."""
+    """Negative values become 0 and the others are scaled to the total; where none is positive, all get the same."""
     largest = float(values.max())
     if largest <= 0:
         return np.full(values.size, total / values.size)
@@ -76,12 +72,12 @@ def norm_mul(values: Vector, total: float) -> Vector:
 
 
 def norm_cut(values: Vector, total: float) -> Vector:
-    """The largest values that together do not exceed the total; the others become 0.
+    """Keep the largest values that together do not exceed the total; the others become 0.
 
-    Values equal to the smallest kept are kept or dropped together.
+    Equal values are kept or dropped together.
     """
     positive = np.sort(values[values > 0])[::-1]
-    sums = np.cumsum(np.minimum(positive, 2 * total + 1))  # what is larger is dropped in any case
+    sums = np.cumsum(np.minimum(positive, 2 * total + 1))  # capped, since larger values are dropped anyway
     kept = int(np.searchsorted(sums, total, side="right"))
     if kept == positive.size:
         return np.maximum(values, 0.0)
@@ -90,10 +86,21 @@ def norm_cut(values: Vector, total: float) -> Vector:
 
 def norm_sub(values: Vector, total: float) -> Vector:
     """The nearest values, by squared distance, that are not negative and sum to the total."""
-    below = np.maximum(values - values.max(), -total)  # those further below the largest end at 0 in any case
+    below = np.maximum(values - values.max(), -total)  # capped, since lower values become 0 anyway
     descending = np.sort(below)[::-1]
     ranks = np.arange(1, values.size + 1)
     shifts = (np.cumsum(descending) - total) / ranks
     last = int(np.flatnonzero(descending >= shifts)[-1])
     nearest: Vector = np.maximum(below - shifts[last], 0.0)
     return nearest
+
+
+PROJECTIONS: dict[str, Callable[[Vector, float, float], Vector]] = {
+    "base-pos": lambda values, _total, _threshold: base_cut(values, 0.0),
+    "base-cut": lambda values, _total, threshold: base_cut(values, threshold),
+    "norm": lambda values, total, _threshold: norm(values, total),
+    "norm-mul": lambda values, total, _threshold: norm_mul(values, total),
+    "norm-cut": lambda values, total, _threshold: norm_cut(values, total),
+    "norm-sub": lambda values, total, _threshold: norm_sub(values, total),
+}
+"""The projections by name, as functions of the values, the total and the significance threshold."""

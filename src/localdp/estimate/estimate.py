@@ -1,8 +1,9 @@
-"""Unbiased frequencies with their noise: what Aggregate gives, and what any other LDP software gives too.
+"""Unbiased, noisy frequencies: the result of `Aggregate.estimate`, or of any other LDP software.
 
     fhat_i = f_i + s_i,     E(s_i) = 0,     Var(s_i) = variance + f_i * excess_variance
 
-`variance` is n q*(1-q*)/(p*-q*)^2, the constant of the paper; `excess_variance` is what an item's own holders add.
+`variance` is n q*(1-q*)/(p*-q*)^2, the same for all items as in the paper; `excess_variance` is (1-p*-q*)/(p*-q*), the
+variance that each holder of an item adds.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 class Estimate(Frozen, Frequencies):
     """Estimated frequencies of d items among n users, unbiased, with the variance of their noise.
 
-    What is said of single items (intervals, probabilities) knows nothing but their own estimate, as if any frequency
-    were as likely as any other; `calibrate` does better. After `zeroed` or `project` the frequencies are others, and
-    `origin` holds the unbiased estimates that intervals and probabilities go on to rest on.
+    Intervals and probabilities of an item use its own estimate alone, as if all frequencies were equally likely;
+    `calibrate` does better. `zeroed` and `project` return copies with other frequencies; their intervals and
+    probabilities still come from the unbiased estimates, which they keep as `origin`.
 
     Made by `Aggregate.estimate`, or by hand from another library's estimates:
 
@@ -111,20 +112,22 @@ class Estimate(Frozen, Frequencies):
         return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
 
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item the confidence interval (low, high) of its frequency: estimate and noise alone, no prior."""
-        beyond = (1 - checked_level(level)) / 2
-        return self.quantile(beyond), self.quantile(1 - beyond)
+        """For every item, the confidence interval (low, high) of its frequency; it uses no prior.
+
+        The arrays are read-only: they are computed once for each level and shared.
+        """
+        return self._remembered_interval(checked_level(level))
 
     def quantile(self, level: float) -> Vector:
-        """For every item the frequency that the true one does not exceed, with this confidence."""
-        return self._draw(np.arange(self.domain.size), np.full(self.domain.size, checked_level(level)))
+        """For every item, the frequency that the true one does not exceed, with this confidence."""
+        return self._quantiles_of(np.arange(self.domain.size), np.full(self.domain.size, checked_level(level)))
 
     def probability_above(self, threshold: float) -> Vector:
-        """For every item the confidence that its true frequency is larger."""
+        """For every item, the confidence that its true frequency is larger than the threshold."""
         from scipy.special import ndtr
 
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.n)) + 0.5
-        if not 0 < limit < self.n:  # nobody has fewer than none, or more than all
+        if not 0 < limit < self.n:  # every frequency is at least 0 and at most n
             return np.full(self.domain.size, float(limit < 0))
         deviation = max(float(self.std_error_at(limit)), 1e-300)
         with np.errstate(over="ignore"):
@@ -132,11 +135,14 @@ class Estimate(Frozen, Frequencies):
         return confidence
 
     def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
-        """Append Calibrate: the posterior of every frequency under a prior.
+        """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
-        or "mle" for the paper's families), or a prior that was fitted before and is used as it is. The paper's families
-        take the variance as the paper does, the same for all items; ours use that frequent items have more.
+        or "mle" for the paper's families), or a prior that was fitted before and is used as it is. With the paper's
+        families all items have the same variance, as in the paper; with ours, frequent items have more.
+
+        The prior is fitted now. The posterior is computed when an attribute of the result first needs it, such as
+        `frequencies` or `interval`.
 
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0)
         >>> est.calibrate("power-law").frequencies.argmax()
@@ -162,7 +168,7 @@ class Estimate(Frozen, Frequencies):
         return Calibrated(self.frequencies, self.n, self.domain, fitted, noise)
 
     def rank_priors(self) -> list[Rank]:
-        """The families from the one that fits these estimates best, under their noise, to the one that fits worst."""
+        """All families fitted to these estimates, from the one that fits best to the one that fits worst."""
         from localdp.priors import Noise, Observations, rank
 
         return rank(Observations.usable(self.frequencies, Noise(self.variance, self.excess_variance), self.n))
@@ -195,14 +201,18 @@ class Estimate(Frozen, Frequencies):
         kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])
         return f"{kind} of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
 
-    def _draw(self, items: Places, levels: Vector) -> Vector:
+    def _interval(self, level: float) -> tuple[Vector, Vector]:
+        beyond = (1 - level) / 2
+        return self.quantile(beyond), self.quantile(1 - beyond)
+
+    def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
         from scipy.special import ndtri
 
         centre = self._unbiased[items]
         with np.errstate(invalid="ignore"):
             reached = centre + self.std_error_at(centre) * ndtri(levels)
-        middling = np.where(np.isnan(reached), centre, reached)  # no deviations of a boundless one
-        return np.clip(np.round(middling), 0, self.n)
+        found = np.where(np.isnan(reached), centre, reached)  # the median under endless noise is 0 times infinity
+        return np.clip(np.round(found), 0, self.n)
 
     def _discoveries(self, descending: Vector, level: float) -> int:
         return benjamini_hochberg(1 - descending, level)

@@ -1,7 +1,7 @@
-"""What can be asked of frequencies however they were estimated: who is heavy, who is on top, what is consistent.
+"""What any frequencies can answer, raw or calibrated: the heavy hitters, the top k, consistent frequencies.
 
-`Estimate` and `Calibrated` are frequencies with evidence: for every item a distribution of what the true frequency may
-be. Post-processing (zeroing, projecting) changes the frequencies and leaves the evidence.
+`Estimate` and `Calibrated` are frequencies with their uncertainty: for every item, a distribution of its true
+frequency. Post-processing (zeroing, projecting) changes the frequencies and leaves the uncertainty as it is.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from localdp.types import Places, Vector
 from localdp.validation import checked_amount, checked_level, checked_threshold, share_of
 
 INTERVALS = 0.9
-"""The level of the intervals that results carry."""
+"""The level of the intervals unless another is given, and of those in a list of hitters."""
 
 DISCOVERIES = 0.1
-"""The share of false discoveries that rule "fdr" allows unless told otherwise."""
+"""The share of false discoveries that rule "fdr" allows unless another is given."""
+
+_LEVELS_KEPT = 4  # levels of intervals that are remembered; each takes 160 MB at 10 million items
 
 
 class Frequencies(ABC):
-    """Frequencies of the items of a domain among n users, with evidence for each."""
+    """Frequencies of the items of a domain among n users, with the uncertainty of each."""
 
     if TYPE_CHECKING:
 
@@ -40,6 +42,8 @@ class Frequencies(ABC):
         def n(self) -> int: ...
         @property
         def domain(self) -> Domain: ...
+        @property
+        def origin(self) -> Frequencies | None: ...
 
     @property
     @abstractmethod
@@ -48,28 +52,32 @@ class Frequencies(ABC):
 
     @abstractmethod
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item a range of frequencies (low, high) that holds the true one with this probability."""
+        """For every item, a range of frequencies (low, high) that contains the true one with this probability."""
 
     @abstractmethod
     def quantile(self, level: float) -> Vector:
-        """For every item the frequency that the true one does not exceed with this probability."""
+        """For every item, the frequency that the true one does not exceed with this probability."""
 
     @abstractmethod
     def probability_above(self, threshold: float) -> Vector:
-        """For every item the probability that its true frequency is larger."""
+        """For every item, the probability that its true frequency is larger than the threshold."""
 
     @abstractmethod
-    def _draw(self, items: Places, levels: Vector) -> Vector:
-        """The frequencies of items, given in ascending order, at these levels of their distributions."""
+    def _interval(self, level: float) -> tuple[Vector, Vector]:
+        """Compute the intervals at this level."""
+
+    @abstractmethod
+    def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
+        """The quantile of each of these items at its own level; items ascend and may be repeated."""
 
     @abstractmethod
     def _processed(self, frequencies: Vector, step: str) -> Self:
-        """The same evidence with other frequencies."""
+        """A copy with other frequencies and the same uncertainty; `step` is the name of what was done."""
 
     def significance_threshold(self, beta: float = 0.05) -> float:
-        """What none of d items that nobody holds would pass, with probability about 1 - beta.
+        """With probability 1 - beta, no unheld item's estimate exceeds this.
 
-        Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
+        It is Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
         """
         return significance_threshold(self.std_error, self.domain.size, beta)
 
@@ -81,8 +89,9 @@ class Frequencies(ABC):
     def project(self, method: str = "norm-sub") -> Self:
         """Frequencies made consistent: not negative, or adding up to n, or both (see `localdp.estimate.consistency`).
 
-        `method` is "norm-sub" (both, the nearest), "norm-mul" (both, by scaling), "norm" (the sum alone), "base-pos"
-        (the sign alone), "base-cut" (what `zeroed` does) or "norm-cut" (the largest that fit into n).
+        `method` is "norm-sub" (both: the nearest such frequencies), "norm-mul" (both, by scaling), "norm" (they add up
+        to n), "base-pos" (none is negative), "base-cut" (what `zeroed` does) or "norm-cut" (the largest ones that
+        together do not exceed n).
         """
         threshold = self.significance_threshold()
         return self._processed(consistency.project(self.frequencies, method, self.n, threshold), method)
@@ -90,12 +99,12 @@ class Frequencies(ABC):
     def heavy_hitters(
         self, threshold: float | str = "significance", rule: str | None = None, *, fdr: float | None = None
     ) -> HeavyHitters:
-        """The items that more than `threshold` users hold.
+        """The items that more than `threshold` users are estimated to hold.
 
         `threshold` is a number of users, a share of them such as "0.5%", or "significance" for the significance
-        threshold. `rule` says which items to name: "mean" those with a frequency above the threshold (the paper),
-        "f1" those that maximise the expected F-score, "fdr" as many as keep the expected share of false ones within
-        `fdr` (0.1 unless given; giving it chooses the rule).
+        threshold. `rule` says how the items are chosen: "mean" names those with a frequency above the threshold (the
+        paper's rule), "f1" those that maximise the expected F-score, and "fdr" as many as possible while the expected
+        share of false ones stays within `fdr` (0.1 unless given). Giving `fdr` chooses the rule "fdr".
         """
         limit = self._threshold(threshold)
         chosen, level = _checked_rule(rule, fdr)
@@ -114,7 +123,7 @@ class Frequencies(ABC):
         """The k items with the largest frequencies, each with the probability that it belongs to the true top k."""
         count = checked_amount(k, self.domain.size, "the number of top items")
         chances = top.entry(self.frequencies, count, self.probability_above)
-        probabilities = top.top_probabilities(chances, count, self._draw)
+        probabilities = top.top_probabilities(chances, count, self._quantiles_of)
         named = np.lexsort((-chances, -self.frequencies))[:count]
         return self._named(named, probabilities, f"top {count}", None)
 
@@ -125,22 +134,36 @@ class Frequencies(ABC):
         return Table(columns, f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}")
 
     def _discoveries(self, descending: Vector, level: float) -> int:
-        """How many of the most probable items to name so that at most this share is expected to be false."""
+        """How many of the most probable items to name if at most this share of them may be false."""
         return within_discovery_rate(descending, level)
 
     def _named(self, named: Places, probabilities: Vector, rule: str, threshold: float | None) -> HeavyHitters:
+        """The list of these items, in descending order of frequency."""
         indices = named[np.lexsort((-probabilities[named], -self.frequencies[named]))]
-        low, high = self._intervals
+        low, high = self.interval()
         interval = low[indices], high[indices]
         return HeavyHitters(
             indices, self.domain, self.frequencies[indices], interval, probabilities[indices], rule, threshold
         )
 
+    def _remembered_interval(self, level: float) -> tuple[Vector, Vector]:
+        """The intervals at this level, computed at the first call and remembered for the last few levels."""
+        found = self._recent_intervals.get(level)
+        if found is None:
+            found = self._recent_intervals[level] = self._interval(level)
+            for side in found:
+                side.setflags(write=False)
+            for oldest in list(self._recent_intervals)[:-_LEVELS_KEPT]:
+                self._recent_intervals.pop(oldest, None)
+        return found
+
     @cached_property
-    def _intervals(self) -> tuple[Vector, Vector]:
-        return self.interval(INTERVALS)
+    def _recent_intervals(self) -> dict[float, tuple[Vector, Vector]]:
+        """Intervals by level, shared with post-processed copies: their uncertainty is the same."""
+        return {} if self.origin is None else self.origin._recent_intervals
 
     def _threshold(self, threshold: Any) -> float:
+        """The threshold as a number of users."""
         if threshold == "significance":
             return self.significance_threshold()
         if not isinstance(threshold, str):
@@ -154,17 +177,26 @@ class Frequencies(ABC):
 
 
 def significance_threshold(std_error: float, items: int, beta: float = 0.05) -> float:
-    """What none of so many items that nobody holds would pass, with probability about 1 - beta."""
+    """With probability 1 - beta, none of this many unheld items has an estimate that exceeds this.
+
+    >>> round(significance_threshold(std_error=10.0, items=1000), 1)
+    38.9
+    """
     level = checked_level(beta, "beta") / items
     if level == 0:
-        raise InvalidInputError(f"beta is a probability between 0 and 1, and {beta!r} is too small to compute with")
+        raise InvalidInputError(
+            f"beta is a probability between 0 and 1, and {beta!r} divided by {items} items is too small to compute with"
+        )
     return -NormalDist().inv_cdf(level) * std_error
 
 
 def _checked_rule(rule: Any, fdr: Any) -> tuple[str, float]:
+    """The rule to follow, and the share of false discoveries that it allows if it is "fdr"."""
     chosen = ("mean" if fdr is None else "fdr") if rule is None else rule
     if chosen not in RULES:
         raise InvalidInputError(f"a rule is one of {', '.join(RULES)}, not {rule!r:.40}")
     if fdr is not None and chosen != "fdr":
-        raise InvalidInputError(f"fdr is the level of the rule 'fdr', and the rule is {rule!r}")
-    return chosen, DISCOVERIES if fdr is None else checked_level(fdr)
+        raise InvalidInputError(
+            f"fdr is a setting of the rule 'fdr', but the rule {rule!r} was chosen: leave one of them out"
+        )
+    return chosen, DISCOVERIES if fdr is None else checked_level(fdr, "fdr")

@@ -1,4 +1,4 @@
-"""HEAVY HITTERS and the top k: which items to name, and the list that results."""
+"""HEAVY HITTERS and the top k: which items to name, and the resulting list."""
 
 from localdp.hitters.result import HeavyHitters
 

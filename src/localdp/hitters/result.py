@@ -1,4 +1,4 @@
-"""Heavy hitters, or the top k: the items that were named, with what is known of each."""
+"""The list of heavy hitters, or of the top k, with the frequency and the uncertainty of each item."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from localdp.types import Places, Vector
 
 @dataclass(frozen=True, eq=False)
 class HeavyHitters:
-    """The items named, in descending order of frequency; prints as a table, and iterates over the items.
+    """Items named as heavy, in descending order of frequency. It prints as a table and iterates over the items.
 
-    `probabilities` are those of being a heavy hitter, or of being among the true top k; `intervals` the ranges (low,
-    high) that hold the true frequencies with probability 0.9; `rule` says how the items were chosen, and `threshold`
-    what they are to exceed (None for the top k).
+    `probabilities` has each item's probability of being a heavy hitter, or of belonging to the true top k. `intervals`
+    are two arrays (low, high): the true frequency lies between them with probability 0.9. `rule` says how the items
+    were chosen, and `threshold` is the number of users that a heavy hitter exceeds (None for the top k).
+
+    >>> from localdp import Estimate
+    >>> est = Estimate([900.0, 5.0, 700.0], n=2000, variance=25.0, domain=["tea", "milk", "water"])
+    >>> hits = est.heavy_hitters("20%")
+    >>> list(hits), "milk" in hits
+    (['tea', 'water'], False)
     """
 
     indices: Places
@@ -34,7 +40,7 @@ class HeavyHitters:
         return [self.domain.items[index] for index in self.indices.tolist()]
 
     def table(self) -> Table:
-        """All of it as a table, which converts to Arrow, pandas and polars."""
+        """Items, frequencies, intervals and probabilities as a table, which converts to Arrow, pandas and polars."""
         low, high = self.intervals
         numbered = isinstance(self.domain.items, range)
         columns = {

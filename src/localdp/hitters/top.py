@@ -1,12 +1,14 @@
-"""The probability that an item belongs to the true top k, from draws of all frequencies that might.
+"""The probability that an item belongs to the true top k, from simulated worlds.
 
-Every draw is one possible world: a frequency for each item, and its k most frequent items (of equal ones, some at
-random). The share of worlds that have an item among them is its probability.
+    Pr(item in top k)   ~   the share of simulated worlds where it is among the k most frequent items
 
-Little of a world matters. Let t be a frequency that, in expectation, enough more than k items exceed: k and eight
-deviations of a Poisson number of that size. Then the top k exceed t, and only the draws that do are made: those at the
-upper ends of the items' distributions. Items that hardly can exceed t are left out, as many of the least likely as
-together would put 0.005 items there.
+A world is one random frequency for each item, drawn from the distribution of its true frequency. Ties are broken at
+random.
+
+Only the large frequencies of a world matter. Let t be a frequency that more than k + 8 sqrt(k) items are expected to
+exceed. The number that does is nearly Poisson, so with all but negligible probability the whole top k exceeds t, and
+frequencies at or below t need not be drawn. The least likely items are left out altogether, as long as the expected
+number of them above t stays below 0.005.
 """
 
 from __future__ import annotations
@@ -18,16 +20,17 @@ import numpy as np
 
 from localdp.types import Places, Vector
 
-_LEFT_OUT = 0.005
-_WORLDS = (100, 1_000)
-_NUMBERS = 10_000_000
-_BLOCK = 1 << 22
+_LEFT_OUT = 0.005  # expected number of items above t that are left out
+_WORLDS = (100, 1_000)  # the fewest and the most worlds
+_NUMBERS = 10_000_000  # frequencies to draw, about: fewer worlds where many items may exceed t
+_BLOCK = 1 << 22  # random levels held in memory together
 
 
 def entry(frequencies: Vector, k: int, above: Callable[[float], Vector]) -> Vector:
-    """For every item the probability to exceed a frequency that the top k exceed.
+    """For every item, the probability that it exceeds t, a frequency that the whole top k exceeds.
 
-    `above(t)` is the probability of each item to exceed t, and `frequencies` are estimates to begin the search from.
+    `above(t)` gives these probabilities for any t. The search for t starts from the estimated `frequencies`. Any t that
+    is low enough will do; a larger one saves work, so the search stops at twice as many items as needed.
     """
     enough = k + 8 * math.sqrt(k) + 10
     chances: Vector = np.ones(frequencies.size)  # all exceed -1
@@ -52,19 +55,20 @@ def entry(frequencies: Vector, k: int, above: Callable[[float], Vector]) -> Vect
     return chances
 
 
-def top_probabilities(chances: Vector, k: int, draw: Callable[[Places, Vector], Vector]) -> Vector:
-    """For every item the probability to be among the true top k.
+def top_probabilities(chances: Vector, k: int, quantiles_of: Callable[[Places, Vector], Vector]) -> Vector:
+    """For every item, the probability that it is among the true top k.
 
-    `chances` are those of `entry`, and `draw(items, levels)` the frequencies of items, given in ascending order and
-    maybe repeatedly, at these levels of their distributions.
+    `chances` are the result of `entry`. `quantiles_of(items, levels)` gives the quantile of each of these items at its
+    own level; items ascend and may be repeated. A quantile at a random level is a random draw from the distribution.
     """
-    rng = np.random.default_rng(0)  # the same question has the same answer
+    rng = np.random.default_rng(0)  # seeded, because the same question must have the same answer
     rare_first = np.argsort(chances, kind="stable")
     out = int(np.searchsorted(np.cumsum(chances[rare_first]), _LEFT_OUT, side="right"))
     contenders = np.sort(rare_first[min(out, chances.size - k) :])
     worlds = int(np.clip(_NUMBERS / chances.sum(), *_WORLDS))
     item, world, level = _exceeding(chances[contenders], worlds, rng)
-    frequencies = draw(contenders[item], level)
+    frequencies = quantiles_of(contenders[item], level)
+    # Frequencies are whole numbers, so less than 1/2 breaks ties and nothing else.
     order = np.lexsort((-frequencies - rng.random(frequencies.size) / 2, world))
     first = np.searchsorted(world[order], np.arange(worlds))
     rank = np.arange(order.size) - first[world[order]]
@@ -74,7 +78,10 @@ def top_probabilities(chances: Vector, k: int, draw: Callable[[Places, Vector], 
 
 
 def _exceeding(chances: Vector, worlds: int, rng: np.random.Generator) -> tuple[Places, Places, Vector]:
-    """Item by item, in which worlds it exceeds the entry, and at which level of its distribution it is there."""
+    """Every case of an item that exceeds t in a world: the item, the world, and the level of its distribution.
+
+    An item exceeds t with probability `chance`, so it does at the levels above 1 - chance.
+    """
     rows = max(1, _BLOCK // worlds)
     parts = []
     for start in range(0, chances.size, rows):

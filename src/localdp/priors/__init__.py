@@ -1,17 +1,17 @@
-"""The priors: how the true frequencies of the items are distributed, and how that is learnt from noisy estimates.
+"""PRIORS: distributions of the true frequencies over items, and how they are learnt from noisy estimates.
 
 | name | class | shape | fitted by |
 |---|---|---|---|
 | `power-law` | `PowerLaw` | k^-alpha on 1..n; the paper's | mean-variance, mle |
 | `gaussian` | `Gaussian` | around a level | mean-variance, mle |
-| `laplace` | `Laplace` | around a level, with outliers | mean-variance, mle |
+| `laplace` | `Laplace` | around a level, with more outliers | mean-variance, mle |
 | `poisson` | `Poisson` | around a level, by chance | mean-variance, mle |
-| `smooth` | `Smooth` | a power law whose exponent drifts, with empty items | marginal likelihood |
+| `smooth` | `Smooth` | a power law with an exponent that drifts, and empty items | marginal likelihood |
 | `monotone` | `Monotone` | never increasing | mle |
 | `npmle` | `NPMLE` | anything: a few atoms | mle |
 | `opt-in` | `OptIn` | learnt from users who share their item | marginal likelihood |
 | `fixed` | `Fixed` | known beforehand | - |
-| `auto` | `Auto` | `smooth` or `npmle`, whichever the estimates call for | marginal likelihood |
+| `auto` | `Auto` | `smooth` or `npmle`, whichever fits the estimates better | marginal likelihood |
 """
 
 from __future__ import annotations
@@ -59,9 +59,15 @@ PRIORS: dict[str, type[Prior]] = {
 
 
 def prior_named(name: str) -> Prior:
-    """The family of that name, for those that need nothing else."""
+    """The family of that name, if it needs no arguments.
+
+    >>> prior_named("power-law")
+    PowerLaw()
+    """
     if name in ("opt-in", "fixed"):
-        raise InvalidInputError(f"{name!r} needs to be told something: give {PRIORS[name].__name__}(...) instead")
+        raise InvalidInputError(
+            f"the prior {name!r} needs arguments: give {PRIORS[name].__name__}(...) instead of its name"
+        )
     if name not in PRIORS:
-        raise InvalidInputError(f"there is no prior {name!r}; there are {', '.join(PRIORS)}")
+        raise InvalidInputError(f"there is no prior {name!r:.40}: choose from {', '.join(PRIORS)}")
     return PRIORS[name]()

@@ -1,8 +1,8 @@
-"""What a prior is: a family that can be fitted, and the fitted distribution p_f of the true frequencies.
+"""The two classes of priors: a family that can be fitted, and the fitted distribution p_f of the true frequencies.
 
-A family is configuration (`PowerLaw()`); `fit` returns a new, frozen `FittedPrior`, which is used as it is. A fitted
-prior is a distribution on whole numbers 0..n, given either by its mass function, smooth from one whole number to the
-next, or by finitely many atoms.
+A family is configuration (`PowerLaw()`); its `fit` returns a new, frozen `FittedPrior`. A fitted prior is a
+distribution on the whole numbers 0..n. It is given either by a mass function that changes little from one whole number
+to the next, or by finitely many atoms.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from localdp.types import Vector
 
 @dataclass(frozen=True, eq=False)
 class FittedPrior(ABC):
-    """A distribution of true frequencies on 0..n, and how it was come by.
+    """A distribution of true frequencies on 0..n, and how it was fitted.
 
-    `notes` says what was decided on the way: a choice between families, a fallback where the family could not fit.
+    `notes` says what was decided during the fit: a choice between families, a fallback where the family could not fit.
+    A new kind of prior defines `log_mass`, and those properties below that differ from their defaults.
     """
 
     name: str
@@ -40,46 +41,49 @@ class FittedPrior(ABC):
 
     @abstractmethod
     def log_mass(self, k: Vector) -> Vector:
-        """log p_f(k); between whole numbers, where it is smooth, its natural extension."""
+        """log p_f(k); quadratures also ask for it between whole numbers, where the formula of the smooth part holds."""
 
     @property
     def atoms(self) -> tuple[Vector, Vector] | None:
-        """The frequencies and their logarithmic masses, if there are finitely many."""
+        """The ascending frequencies that have mass and their log-masses, if they are finitely many; otherwise None."""
         return None
 
     @property
     def first(self) -> int:
-        """The smallest frequency of the smooth part."""
+        """The smallest frequency of the smooth part: 1 if frequency 0 stands apart (see `zero`) or has no mass."""
         return 1
 
     @property
     def largest(self) -> float:
-        """The largest frequency there is any mass at."""
+        """The largest frequency that has any mass."""
         return float(self.n)
 
     @property
     def zero(self) -> float:
-        """The logarithmic mass at frequency 0, where that stands apart from the smooth part; -inf without."""
+        """The log-mass of frequency 0 where it stands apart from the smooth part; -inf if 0 has no mass of its own."""
         return -np.inf
 
     @property
     def edges(self) -> Vector:
-        """Where the mass function has a kink or a step."""
+        """Where the mass function has a kink or a step; quadratures put the edges of their panels there."""
         return np.zeros(0)
 
     @property
     def resolution(self) -> float:
-        """How far from an atom the frequencies lie that it stands for; intervals are widened by it."""
+        """An atom stands for all frequencies within this distance of it; intervals are widened by it."""
         return 0.0
 
     @property
     def constant_noise(self) -> bool:
-        """Whether it takes the variance as the paper does: the same for frequent items as for rare ones."""
+        """Whether the variance of the noise is taken to be the same for all items, as the paper does."""
         return False
 
     @property
     def feature(self) -> tuple[float, float] | None:
-        """The place and width of the bulk, for priors that are narrow and have light tails."""
+        """The centre and width of the bulk, for priors with light tails; None for all others.
+
+        Such a prior may pull an estimate from far away, so sums cover its bulk finely and all that lies in between.
+        """
         return None
 
     def __repr__(self) -> str:
@@ -89,7 +93,7 @@ class FittedPrior(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomicPrior(FittedPrior):
-    """A distribution on finitely many frequencies."""
+    """A distribution on finitely many frequencies; each atom stands for those within `spacing` of it."""
 
     values: Vector = field(default_factory=lambda: np.zeros(0))
     log_masses: Vector = field(default_factory=lambda: np.zeros(0))
@@ -116,18 +120,18 @@ class Prior(ABC):
     methods: ClassVar[tuple[str, ...]]
     """The ways to fit it, the default first."""
     constant_noise: ClassVar[bool] = False
-    """Whether it takes the variance as the paper does: the same for frequent items as for rare ones."""
+    """Whether the variance of the noise is taken to be the same for all items, as the paper does."""
 
     @abstractmethod
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
-        """The member of the family that fits."""
+        """The member of the family that fits best by this method, which is one of `methods`."""
 
     def fit(self, observations: Observations, method: str | None = None) -> FittedPrior:
         """Fit by one of the family's methods, the first if none is named."""
         chosen = self.methods[0] if method is None else method
         if chosen not in self.methods:
             raise InvalidInputError(
-                f"{self.name} is fitted by {' or '.join(map(repr, self.methods))}, not by {method!r}"
+                f"{self.name} is fitted by {' or '.join(map(repr, self.methods))}, not by {method!r:.40}"
             )
         return self.fit_observations(observations, chosen)
 
@@ -141,4 +145,5 @@ def frozen_parameters(**parameters: object) -> Mapping[str, object]:
 
 
 def _shown(value: object) -> str:
+    """A parameter as text, floats with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,7 @@
-"""A distribution that is known beforehand; given the true spectrum, the oracle that nothing can beat."""
+"""A distribution that is known beforehand.
+
+Given the true frequencies of all items it is the oracle: no other prior has a smaller expected error.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from localdp.types import Vector
 
 
 class Fixed(Prior):
-    """A known distribution: frequencies with their probabilities, or a list of frequencies to take the spectrum of.
+    """A known distribution: frequencies with their probabilities, or a list of frequencies that are equally likely.
 
     >>> Fixed([5, 5, 9, 100])
     Fixed(3 frequencies)
@@ -28,14 +31,20 @@ class Fixed(Prior):
             values = np.asarray(frequencies, np.float64)
             weights = np.ones_like(values) if probabilities is None else np.asarray(probabilities, np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise FrequencyError("frequencies and probabilities must be flat lists of numbers") from None
+            raise FrequencyError(
+                "a known distribution is made of flat lists of numbers: frequencies, and maybe their probabilities"
+            ) from None
         if values.ndim != 1 or not values.size or values.shape != weights.shape:
-            raise FrequencyError("a known distribution needs a flat list of frequencies and as many probabilities")
+            raise FrequencyError(
+                "a known distribution needs a flat list of frequencies, not an empty one, and one probability for each"
+            )
         whole = (values >= 0) & (values <= 2.0**53) & (values == np.floor(values))
         if not whole.all():
-            raise FrequencyError("the frequencies of a known distribution are whole numbers, none negative")
+            raise FrequencyError("the frequencies of a known distribution must be whole numbers from 0 to 2^53")
         if not (np.isfinite(weights).all() and (weights >= 0).all() and 0 < weights.max() < 1e300):
-            raise FrequencyError("the probabilities of a known distribution must not be negative, nor all zero")
+            raise FrequencyError(
+                "the probabilities of a known distribution must be finite, none negative and not all 0"
+            )
         self.values, place = np.unique(values, return_inverse=True)
         masses = np.bincount(place, weights / weights.max())
         self.values, masses = self.values[masses > 0], masses[masses > 0]

@@ -1,4 +1,7 @@
-"""The Gaussian, p_f(k) proportional to exp(-(k - mean)^2 / (2 deviation^2)) on k = 0..n."""
+"""The Gaussian: frequencies scatter around a common level.
+
+p_f(k) proportional to exp(-(k - mean)^2 / (2 deviation^2)) on k = 0..n
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from localdp.priors.fitting.observations import Observations
 from localdp.priors.fitting.parametric import ParametricFamily
 from localdp.types import Vector
 
-NARROWEST = 0.5  # of a person: anything narrower is one whole number
+NARROWEST = 0.5
+"""The smallest scale: a narrower distribution has all its mass on one or two whole numbers."""
 
 
 class Gaussian(ParametricFamily):
-    """For frequencies that scatter around a common level. Theta is the mean and the logarithm of the deviation.
+    """For frequencies that scatter around a common level. Theta: the mean and the logarithm of the deviation.
 
     >>> Gaussian().methods
     ('mean-variance', 'mle')
@@ -42,7 +46,7 @@ class Gaussian(ParametricFamily):
 
 
 def location_and_scale(observations: Observations, share: float) -> tuple[Vector, tuple[str, ...]]:
-    """The mean, and the logarithm of the square root of a share of the variance."""
+    """theta by moments: the known mean, and the log scale if the square of the scale is this share of the variance."""
     scale = np.sqrt(share * observations.spread)
     notes: tuple[str, ...] = ()
     if scale <= NARROWEST:
@@ -51,6 +55,6 @@ def location_and_scale(observations: Observations, share: float) -> tuple[Vector
 
 
 def location_and_scale_limits(observations: Observations) -> list[tuple[float, float]]:
-    """Where to look for a mean and the logarithm of a scale."""
+    """The ranges of the mean and of the log scale that maximum likelihood searches."""
     narrowest = max(NARROWEST, 0.02 * min(observations.noise.deviation, observations.n))
     return [(0.0, float(observations.n)), (float(np.log(narrowest)), float(np.log(max(observations.n, 2 * narrowest))))]

@@ -1,4 +1,7 @@
-"""The Laplace distribution, p_f(k) proportional to exp(-|k - mean| / scale) on k = 0..n."""
+"""The Laplace distribution: frequencies scatter around a common level, with more outliers than a Gaussian has.
+
+p_f(k) proportional to exp(-|k - mean| / scale) on k = 0..n
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from localdp.types import Vector
 
 
 class Laplace(ParametricFamily):
-    """For frequencies around a common level, with outliers. Theta is the mean and the logarithm of the scale.
+    """For frequencies around a common level, with outliers. Theta: the mean and the logarithm of the scale.
 
     >>> Laplace().name
     'laplace'

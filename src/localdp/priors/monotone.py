@@ -1,4 +1,10 @@
-"""Monotone: any distribution that never increases, which is a mixture of uniforms on 0..theta (Grenander, 1956)."""
+"""Monotone: any distribution that never increases, so rarer frequencies are more common.
+
+    p_f(k) = sum_j w_j / (theta_j + 1) for k <= theta_j
+
+Every such distribution is a mixture of uniform ones on 0..theta_j (U. Grenander, On the Theory of Mortality
+Measurement, 1956). The ends theta_j are candidates on a grid, and the weights w_j are fitted by maximum likelihood.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +17,16 @@ from localdp.priors.fitting.mixtures import mixing_weights
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
-_PER_E_FOLD = 24
+_PER_E_FOLD = 24  # candidates for an end from one frequency to e times that
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonotonePrior(FittedPrior):
-    """Steps down: uniform on 0..ends[j] with probability exp(log_weights[j])."""
+    """A mass function in steps that go down after each of the `ends`."""
 
     ends: Vector = field(default_factory=lambda: np.zeros(0))
     log_heights: Vector = field(default_factory=lambda: np.zeros(0))
-    """The logarithm of the mass of each whole number above the previous end and up to this one."""
+    """The log-mass of each whole number above the previous end and up to this one."""
 
     def log_mass(self, k: Vector) -> Vector:
         k = np.asarray(k, np.float64)
@@ -42,7 +48,7 @@ class MonotonePrior(FittedPrior):
 
 
 class Monotone(Prior):
-    """Rarer is more common: the mass of a frequency never increases with it.
+    """A smaller frequency never has less mass than a larger one.
 
     >>> Monotone().name
     'monotone'
@@ -53,12 +59,13 @@ class Monotone(Prior):
 
     def fit_observations(self, observations: Observations, method: str) -> MonotonePrior:
         ends = self._ends(observations)
-        rule = observations.rule(0, ends + 0.5)
+        quadrature = observations.quadrature(0, ends + 0.5)
         points, counts = observations.binned
-        likelihood, _ = observations.likelihood(rule.nodes)
-        upto = np.searchsorted(rule.nodes, ends + 0.5)
-        cumulative = np.concatenate([np.zeros((points.size, 1)), np.cumsum(likelihood * rule.weights, axis=1)], axis=1)
-        core = cumulative[:, upto] / (ends + 1)
+        likelihood, _ = observations.likelihood(quadrature.nodes)
+        up_to = np.searchsorted(quadrature.nodes, ends + 0.5)
+        summed = np.cumsum(likelihood * quadrature.weights, axis=1)
+        summed = np.concatenate([np.zeros((points.size, 1)), summed], axis=1)
+        core = summed[:, up_to] / (ends + 1)  # the likelihood of each point under each uniform distribution
         exact = (observations.tail[:, None] <= ends) / (ends + 1)
         rows = np.vstack([core, exact])
         rows /= rows.max(axis=1, keepdims=True, initial=1e-300)
@@ -69,7 +76,7 @@ class Monotone(Prior):
         return MonotonePrior(self.name, observations.n, parameters, method, (), ends, np.log(heights))
 
     def _ends(self, observations: Observations) -> Vector:
-        """Candidates for theta: 0, then even in log k from a fiftieth of a deviation to past the largest estimate."""
+        """Candidates for theta: 0, then even in log k from a fiftieth of a deviation to beyond the largest estimate."""
         deviation = min(observations.noise.deviation, float(observations.n))
         top = min(float(observations.n), max(float(observations.estimates.max()) + 3 * deviation, 2.0))
         low = max(1.0, min(deviation / 50, top / 2))

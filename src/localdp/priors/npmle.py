@@ -1,8 +1,10 @@
 """NPMLE: the distribution of the frequencies that makes the estimates most likely, whatever its shape.
 
-It is a handful of atoms (Kiefer & Wolfowitz), so it excels where frequencies have a few levels and is too coarse
-for heavy tails. Candidates lie a fifth of a deviation apart, closer to zero; every far-tail estimate is an atom of
-its own.
+    maximize   sum_i log sum_j w_j p_s(fhat_i - k_j)     over the atoms k_j and their masses w_j
+
+The solution has few atoms (J. Kiefer and J. Wolfowitz, 1956). It excels where frequencies have a few levels and is too
+coarse for heavy tails. Candidates for atoms lie a fifth of a deviation apart, and closer near zero; in the far tail
+every estimate is an atom of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from localdp.types import Vector
 
 
 class NPMLE(Prior):
-    """Nonparametric maximum likelihood.
+    """Nonparametric maximum likelihood: any distribution, fitted as a few atoms.
 
     >>> NPMLE().methods
     ('mle',)
@@ -43,7 +45,7 @@ class NPMLE(Prior):
 
 
 def candidate_frequencies(observations: Observations) -> Vector:
-    """Where an atom may be: 0, a few small frequencies, then a fifth of a deviation apart up to the largest one."""
+    """Where an atom may be: 0, a few small frequencies, then every `candidate_step` up to the largest estimate."""
     deviation = min(observations.noise.deviation, float(observations.n))
     points = observations.binned[0]
     top = max(1.0, min(float(observations.n), points.max() + deviation))
@@ -54,5 +56,5 @@ def candidate_frequencies(observations: Observations) -> Vector:
 
 
 def candidate_step(observations: Observations) -> float:
-    """How far apart the candidates are."""
+    """The distance between candidates: a fifth of a deviation, at least 1."""
     return max(min(observations.noise.deviation, float(observations.n)) / 5, 1.0)

@@ -1,4 +1,7 @@
-"""The Poisson distribution, p_f(k) proportional to mean^k / k! on k = 0..n."""
+"""The Poisson distribution: items are equally popular, and their frequencies differ by chance.
+
+p_f(k) proportional to mean^k / k! on k = 0..n
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from localdp.types import Vector
 
 
 class Poisson(ParametricFamily):
-    """For frequencies that differ by chance alone. Theta is the logarithm of the mean.
+    """For frequencies that differ by chance alone. Theta: the logarithm of the mean.
 
     >>> Poisson().name
     'poisson'
@@ -22,7 +25,7 @@ class Poisson(ParametricFamily):
 
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
         mean = np.exp(theta[0])
-        # Measured from the mode, so that large frequencies do not lose their digits.
+        # Relative to the value at the mean: the terms themselves are huge, and their difference would lose its digits.
         return np.asarray((k - mean) * theta[0] - (gammaln(k + 1) - gammaln(mean + 1)))
 
     def gradient(self, k: Vector, theta: Vector) -> Vector:

@@ -1,4 +1,7 @@
-"""The power law, p_f(k) proportional to k^-alpha on k = 1..n (Eq. 15): few items are frequent, many are rare."""
+"""The power law: few items are frequent, many are rare.
+
+p_f(k) proportional to k^-alpha on k = 1..n                                                   (Eq. 15)
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from localdp.priors.fitting.parametric import ParametricFamily
 from localdp.types import Vector
 
 STEEPEST = 30.0
+"""The largest alpha: all but a billionth of the items then have frequency 1."""
 
 
 class PowerLaw(ParametricFamily):
     """The paper's family for video views, clicks, words and sales.
 
-    The mean-variance method solves E(f) = n/d for alpha, which has a solution for a mean between 1 and (n+1)/2.
-    With two items or more the mean is below that; where it is 1 or less the steepest member is taken, and a note says
-    so.
+    The mean-variance method solves E(f) = n/d for alpha. There is a solution if the mean lies between 1 and (n+1)/2.
+    With two items or more it is below (n+1)/2. Where it is 1 or less, the steepest member is taken and a note says so.
 
     >>> PowerLaw().name
     'power-law'
@@ -36,10 +39,11 @@ class PowerLaw(ParametricFamily):
         return -np.log(k)[:, None]
 
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
-        rule = logarithmic(1, observations.n)
-        logs, weights = np.log(rule.nodes), np.log(rule.weights)
+        frequencies = logarithmic(1, observations.n)
+        logs, weights = np.log(frequencies.nodes), np.log(frequencies.weights)
 
         def excess(alpha: float) -> float:
+            """The logarithm of E(f) under alpha over the known mean."""
             terms = weights - alpha * logs
             return float(logsumexp(terms + logs) - logsumexp(terms) - np.log(observations.mean))
 

@@ -1,10 +1,12 @@
-"""Which family fits the estimates, judged under the noise; and `auto`, which acts on it.
+"""Rank families of priors by how well they fit the estimates, and let `auto` choose between two of them.
 
-A family is fitted by maximum likelihood and scored by the logarithm of p_fhat at the estimates (Eq. 21), less what
-its freedom would gain by chance: half of log d for each parameter, where each atom of `npmle` and step of
-`monotone` is one, and there are at least five. `smooth` contains the power law and is charged for one parameter:
-for its curvature the penalty has already paid. The far tail is left out: there every smooth prior is its own
-density and every atom its own estimate, which cannot be compared.
+    score = sum_i log p_fhat(fhat_i) - 1/2 parameters log d
+
+The first term is the likelihood of the estimates under the prior and the noise (Eq. 21), each family being fitted by
+maximum likelihood. The second is what parameters gain by chance (the Bayesian information criterion). Each atom of
+`npmle` and each step of `monotone` counts as a parameter, and these families have at least five. `smooth` counts as one
+parameter, as the power law does: its curvature already pays a penalty. The sum leaves out the far tail, where a smooth
+prior has a density and every estimate an atom of its own, which cannot be compared.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from localdp.priors.base import FittedPrior, Prior
 from localdp.priors.fitting.observations import Observations
-from localdp.priors.fitting.parametric import ParametricFamily, feature_rule
+from localdp.priors.fitting.parametric import ParametricFamily, ParametricPrior, mass_quadrature
 from localdp.priors.gaussian import Gaussian
 from localdp.priors.laplace import Laplace
 from localdp.priors.monotone import Monotone
@@ -25,12 +27,13 @@ from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
 from localdp.priors.smooth import Smooth
 
-LEAST_FREEDOM_OF_ATOMS = 5.0  # in parameters: even two atoms were chosen among hundreds of places
+LEAST_FREEDOM_OF_ATOMS = 5.0
+"""The least number of parameters that atoms count as: even two were chosen among hundreds of places."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """How well a family fits: the log-likelihood of the estimates, and that less the price of its parameters."""
+    """A family fitted to the estimates: their log-likelihood, and the score (that less the price of its parameters)."""
 
     prior: FittedPrior
     log_likelihood: float
@@ -57,14 +60,14 @@ def rank(observations: Observations, families: Sequence[Prior] | None = None) ->
 
 
 def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float:
-    """log p_fhat summed over the estimates that are not in the far tail."""
+    """The sum of log p_fhat over the estimates of the core, without the far tail."""
     if prior.atoms is not None:
         k, log_mass = prior.atoms
     else:
-        rule = observations.rule(prior.first, prior.edges)
-        if prior.feature is not None:
-            rule = feature_rule(prior.family, prior.theta, observations.n, observations.noise.deviation)  # type: ignore[attr-defined]
-        k, log_mass = rule.nodes, prior.log_mass(rule.nodes) + np.log(rule.weights)
+        quadrature = observations.quadrature(prior.first, prior.edges)
+        if isinstance(prior, ParametricPrior) and prior.feature is not None:
+            quadrature = mass_quadrature(prior.family, prior.theta, observations.n, observations.noise.deviation)
+        k, log_mass = quadrature.nodes, prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
         if prior.first > 0:
             k, log_mass = np.append(0.0, k), np.append(prior.zero, log_mass)
     likelihood, row_logs = observations.likelihood(k)
@@ -73,6 +76,7 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
 
 
 def _freedom(family: Prior, fitted: FittedPrior) -> float:
+    """The number of parameters that the score charges for."""
     if isinstance(family, ParametricFamily):
         return float(family.parameter_count)
     parts = fitted.parameters.get("atoms", fitted.parameters.get("steps"))

@@ -1,17 +1,19 @@
-r"""Smooth: a power law whose exponent may drift, as much as the data say and no more.
+r"""Smooth: a power law with an exponent that drifts from rare to frequent items, as much as the data say.
 
-    log p_f(k) = -alpha t + sum_j b_j phi_j(t) + const,     t = log k,  k = 1..n,      and a mass at k = 0,
+    log p_f(k) = -alpha t + sum_j b_j phi_j(t) + const,     t = log k,  k = 1..n,      and a mass at k = 0
 
-where the second derivative of each phi_j is a hat over knots equally spaced in t: b_j is the curvature of the
-log-log density at a knot, zero below the first and above the last, so both ends are power laws. A ridge penalty on
-the b_j keeps the curvature small; with an infinite penalty on all of them this is the paper's power law.
+The knots are equally spaced in t, and the second derivative of phi_j is a hat around knot j: b_j is the curvature of
+the log-log density there. Below the first knot and above the last the curvature is zero, so both ends are power laws.
+A ridge penalty on the b_j keeps the curvature small; with an infinite penalty on all of them this is the paper's power
+law.
 
-The penalty is not chosen but averaged over: each one on a grid gives a fit and its marginal likelihood (see
-`localdp.priors.fitting.log_linear`), and the prior is the mixture of the fits by those weights.
+The penalty is averaged over instead of chosen: each penalty on a grid gives a fit and its marginal likelihood (see
+`localdp.priors.fitting.log_linear`), and the prior is the mixture of these fits, weighted by these likelihoods.
 
-Below a third of the noise's deviation the shape cannot be seen, only how many items there are and, since every user
-holds one item, how many users. There the penalty is fixed and the exponent of the rarest items has a mild prior of its
-own, flatter than further up, as spectra of real data are. The mass at zero starts small and needs evidence to grow.
+Noise hides the shape below a third of its deviation. Two things are known there: the number of items and, since every
+user holds one item, the number of users. So there the penalty is fixed, and the exponent of the rarest items has a
+mild prior of its own that is flatter than further up, as the spectra of real data are. The mass at zero starts small,
+and only the data can make it large. Decision 8 says why this and not something else.
 """
 
 from __future__ import annotations
@@ -21,26 +23,34 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp
 
-from localdp.kernels.quadrature import logarithmic
+from localdp.kernels.quadrature import Quadrature, logarithmic
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.fitting.log_linear import Evidence, LogLinear, Nodes, Solution
+from localdp.priors.fitting.log_linear import LikelihoodTerms, LogLinear, Nodes, Solution
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
 PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
+"""From nearly a power law to nearly free; each fit starts from the one before."""
+
 ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5
 """The prior of log p(0)/p(1): empty items are possible, and only the data can make them many."""
+
 EXPONENT_CENTER, EXPONENT_DEVIATION = 0.4, 0.3
 """The prior of alpha, the exponent of the rarest items, where spectra of real data are flatter than further up."""
+
 HIDDEN_PENALTY = 1.0
 """The penalty on the curvature where noise hides the shape."""
-_FIRST_EXPONENT = 1.6
-_NEGLIGIBLE_WEIGHT = 1e-4
+
+_FIRST_EXPONENT = 1.6  # where the first fit starts
+_NEGLIGIBLE_WEIGHT = 1e-4  # of a fit in the mixture: it is left out
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The functions of t that the logarithm of the mass is a combination of."""
+    """The functions of t = log k that the log-mass is a linear combination of.
+
+    Knots are in t, `spacing` apart; the noise hides the shape below t = `visible`.
+    """
 
     knots: Vector
     spacing: float
@@ -48,11 +58,11 @@ class Basis:
 
     @property
     def size(self) -> int:
-        """-t, one for each knot, and the mass at zero."""
+        """The number of functions: -t, one for each knot, and the mass at zero."""
         return self.knots.size + 2
 
     def at(self, k: Vector) -> Vector:
-        """A row for each frequency, 0 included."""
+        """The functions at the frequencies k, 0 included: a row for each frequency."""
         t = np.log(np.maximum(k, 1.0))
         columns = np.empty((t.size, self.size))
         columns[:, 0] = -t
@@ -63,9 +73,14 @@ class Basis:
         columns[:, -1] = k == 0
         return columns
 
+    def nodes(self, quadrature: Quadrature) -> Nodes:
+        """The nodes of a quadrature and 0, which stands apart, with the functions there."""
+        k = np.concatenate([[0.0], quadrature.nodes])
+        return Nodes(k, np.concatenate([[0.0], np.log(quadrature.weights)]), self.at(k))
+
     @classmethod
     def spanning(cls, low: float, high: float) -> Basis:
-        """Knots about half a unit of log k apart; the shape is visible from `low` on."""
+        """Knots from 2 to `high`, about 0.6 of log k apart; the shape is visible from the frequency `low` on."""
         visible, stop = np.log(max(low, 2.0)), np.log(max(high, 2.0 * low, 8.0))
         count = int(np.clip(round((stop - np.log(2.0)) / 0.6), 4, 22))
         knots, spacing = np.linspace(np.log(2.0), stop, count, retstep=True)
@@ -79,7 +94,7 @@ class SmoothPrior(FittedPrior):
     basis: Basis = field(default=None)  # type: ignore[assignment]
     thetas: Vector = field(default_factory=lambda: np.zeros((0, 0)))
     log_offsets: Vector = field(default_factory=lambda: np.zeros(0))
-    """The logarithm of each component's weight, less that of its normalizer."""
+    """For each component, the logarithm of its weight less that of its normalizer."""
     log_likelihood: float = 0.0
 
     def log_mass(self, k: Vector) -> Vector:
@@ -106,11 +121,9 @@ class Smooth(Prior):
         deviation = min(observations.noise.deviation, float(observations.n))
         highest = max(float(observations.estimates.max()), 10 * deviation)
         basis = Basis.spanning(deviation / 3, min(highest, observations.n))
-        rule = observations.rule(1)
-        k = np.concatenate([[0.0], rule.nodes])
-        seen = Nodes(k, np.concatenate([[0.0], np.log(rule.weights)]), basis.at(k))
-        likelihood, row_logs = observations.likelihood(k)
-        evidence = Evidence(
+        seen = basis.nodes(observations.quadrature(1))
+        likelihood, row_logs = observations.likelihood(seen.k)
+        data = LikelihoodTerms(
             likelihood,
             row_logs,
             observations.binned[1],
@@ -119,26 +132,17 @@ class Smooth(Prior):
             observations.mean,
             max(observations.spread, observations.mean**2) / observations.d,
         )
-        return fit_smooth(self.name, observations.n, method, basis, seen, evidence)
+        return fit_smooth(self.name, observations.n, method, basis, seen, data)
 
 
-def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, evidence: Evidence) -> SmoothPrior:
-    """The mixture over penalties that the evidence gives."""
-    rule = logarithmic(1, n)
-    k = np.concatenate([[0.0], rule.nodes])
-    whole = Nodes(k, np.concatenate([[0.0], np.log(rule.weights)]), basis.at(k))
-    model = LogLinear(seen, whole, evidence)
-    center = np.zeros(basis.size)
-    center[0], center[-1] = EXPONENT_CENTER, ZERO_CENTER
-    start = center.copy()
-    start[0] = _FIRST_EXPONENT
-    solutions: list[Solution] = []
-    for penalty in PENALTIES:
-        weights = np.full(basis.size, penalty * basis.spacing)
-        weights[1:-1][basis.knots < basis.visible] = HIDDEN_PENALTY * basis.spacing
-        weights[0], weights[-1] = EXPONENT_DEVIATION**-2, ZERO_DEVIATION**-2
-        solutions.append(model.solve(weights, center, solutions[-1].theta if solutions else start))
-    log_weights = np.array([solution.log_evidence for solution in solutions])
+def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, data: LikelihoodTerms) -> SmoothPrior:
+    """The mixture of the fits under all penalties, weighted by their marginal likelihoods.
+
+    `seen` are the nodes that the likelihood of the data is summed over. `Smooth` and `OptIn` differ in `data` alone.
+    """
+    whole = basis.nodes(logarithmic(1, n))
+    solutions = _fits(LogLinear(seen, whole, data), basis)
+    log_weights = np.array([solution.log_marginal_likelihood for solution in solutions])
     log_weights -= logsumexp(log_weights)
     kept = np.exp(log_weights) > _NEGLIGIBLE_WEIGHT
     thetas = np.array([solution.theta for solution in solutions])[kept]
@@ -152,3 +156,18 @@ def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, eviden
         empty=float(np.exp(logsumexp(thetas[:, -1] + offsets))),
     )
     return SmoothPrior(name, n, parameters, method, (), basis, thetas, offsets, best.log_likelihood)
+
+
+def _fits(model: LogLinear, basis: Basis) -> list[Solution]:
+    """The fit under each of `PENALTIES`."""
+    center = np.zeros(basis.size)
+    center[0], center[-1] = EXPONENT_CENTER, ZERO_CENTER
+    start = center.copy()
+    start[0] = _FIRST_EXPONENT
+    solutions: list[Solution] = []
+    for penalty in PENALTIES:
+        weights = np.full(basis.size, penalty * basis.spacing)
+        weights[1:-1][basis.knots < basis.visible] = HIDDEN_PENALTY * basis.spacing
+        weights[0], weights[-1] = EXPONENT_DEVIATION**-2, ZERO_DEVIATION**-2
+        solutions.append(model.solve(weights, center, solutions[-1].theta if solutions else start))
+    return solutions

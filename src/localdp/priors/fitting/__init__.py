@@ -1,1 +1,1 @@
-"""How priors are learnt from noisy estimates: the noise, the estimates as they are fitted to, and the solvers."""
+"""How priors are learnt from noisy estimates: the noise, the binned estimates, and the solvers."""

@@ -1,16 +1,18 @@
-r"""Penalized maximum likelihood of log-linear priors, by Newton's method.
+r"""Fit a prior with a log-mass that is linear in its parameters theta, by penalized maximum likelihood.
 
     log p(k) = B(k) theta - log Z(theta),     maximize   l(theta) - 1/2 sum_j penalty_j (theta_j - center_j)^2
 
-The gradient of l is the difference between what the data expect of B and what the prior does,
+B(k) is a row of basis functions and l the log-likelihood of the estimates. Newton's method finds the maximum. The
+gradient of l compares the mean of B under the posteriors of all items with its mean under the prior:
 
-    sum_i E[B | fhat_i] - d E[B],     and minus its Hessian   d Cov(B) - sum_i Cov(B | fhat_i).
+    gradient = sum_i E[B | fhat_i] - d E[B],     minus the Hessian = d Cov(B) - sum_i Cov(B | fhat_i).
 
-With one more term the known mean enters: E(f) = n/d holds for the spectrum, which is a sample of d from the prior,
-so the prior's mean lies within the deviation of f over sqrt(d) of it. (Frequencies are so skewed that this is far
-from Gaussian; the term is given a twentieth of the weight.)
+The known mean of the frequencies adds one more term. The d frequencies are a sample from the prior and have the mean
+n/d, so the prior's mean is n/d give or take the deviation of f over sqrt(d). (A sum of such skewed frequencies is far
+from Gaussian, so the term gets a twentieth of that weight.)
 
-The marginal likelihood of the penalty, by which penalties are compared, is Laplace's approximation
+Penalties are compared by their marginal likelihood, the probability of the data with theta averaged out. Laplace's
+approximation of it (see for instance D. MacKay, Bayesian Interpolation, 1992) is
 
     log p(data | penalty) = l - penalty term + 1/2 sum log penalty_j - 1/2 log det(-Hessian).
 """
@@ -25,25 +27,27 @@ from scipy.special import logsumexp
 from localdp.types import Vector
 
 MEAN_WEIGHT = 0.05
-_STEPS = 60
+"""The weight of the known mean, as a share of what its variance would give it."""
+
+_STEPS = 60  # Newton steps at most; see decision 8 for why Newton
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """What the data say: likelihoods at the nodes, counts, and observations that are exact."""
+class LikelihoodTerms:
+    """What the data contribute to the likelihood, whatever theta is."""
 
-    likelihood: Vector  # a row for each point, a column for each node
-    row_logs: Vector  # the logarithm each row was divided by
-    counts: Vector
-    exact: Vector  # basis functions at exactly observed frequencies
-    d: int
-    mean: float
-    mean_variance: float
+    likelihood: Vector  # p(point | k): a row for each point, a column for each node; each row divided by a scale
+    row_logs: Vector  # the logarithms of these scales
+    counts: Vector  # how many items each point stands for
+    exact: Vector  # the basis functions at frequencies that were observed without noise, a row for each
+    d: int  # the number of items
+    mean: float  # the known mean of the frequencies
+    mean_variance: float  # how far a sample of d frequencies is off the mean of the prior, as a variance
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Frequencies, logarithmic weights and basis functions there."""
+    """Quadrature nodes k with the logarithms of their weights, and the basis functions there."""
 
     k: Vector
     log_weights: Vector
@@ -52,15 +56,17 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where the maximum is, its likelihood without penalty, and the marginal likelihood of the penalty."""
+    """The maximum, the log-likelihood there without the penalty, and the marginal likelihood of the penalty."""
 
     theta: Vector
     log_likelihood: float
-    log_evidence: float
+    log_marginal_likelihood: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Value:
+    """The penalized log-likelihood at some theta, with its derivatives; `curvature` is minus the Hessian."""
+
     objective: float
     gradient: Vector
     curvature: Vector
@@ -73,17 +79,21 @@ class _Value:
 
 @dataclass(frozen=True, eq=False)
 class LogLinear:
-    """A log-linear model of the prior: nodes of the data's integrals, nodes of the prior's, and the evidence."""
+    """A log-linear model of the prior and the data it is fitted to.
+
+    `seen` are the nodes that the likelihood of the data is summed over, `whole` those for sums over all frequencies.
+    """
 
     seen: Nodes
     whole: Nodes
-    evidence: Evidence
+    data: LikelihoodTerms
 
     def solve(self, penalty: Vector, center: Vector, start: Vector) -> Solution:
-        """Newton's method with a line search, from `start`."""
+        """The theta that maximizes the penalized likelihood: Newton's method with a line search, from `start`."""
         theta, value = start, self._value(start, penalty, center)
         for _ in range(_STEPS):
             spectrum, rotation = np.linalg.eigh(value.curvature)
+            # Negative eigenvalues are turned around, so that every step goes uphill.
             spectrum = np.maximum(np.abs(spectrum), 1e-6 * max(spectrum.max(), 1e-12))
             step = rotation @ ((rotation.T @ value.gradient) / spectrum)
             moved = self._search(theta, step, value, penalty, center)
@@ -94,12 +104,13 @@ class LogLinear:
             if gain < 1e-5:
                 break
         spectrum = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
-        evidence = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(spectrum).sum()
-        return Solution(theta, value.log_likelihood, float(evidence))
+        marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(spectrum).sum()
+        return Solution(theta, value.log_likelihood, float(marginal))
 
     def _search(
         self, theta: Vector, step: Vector, value: _Value, penalty: Vector, center: Vector
     ) -> tuple[Vector, _Value] | None:
+        """The longest of the steps 1, 1/2, 1/4, .. that does not lower the objective; None if all do."""
         length = 1.0
         while length > 1e-6:
             candidate = theta + length * step
@@ -110,19 +121,20 @@ class LogLinear:
         return None
 
     def _value(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
+        """The objective at theta; the line search asks for steps so long that it overflows, and drops them."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._evaluate(theta, penalty, center)
 
     def _evaluate(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
-        seen, whole, data = self.seen, self.whole, self.evidence
+        seen, whole, data = self.seen, self.whole, self.data
         shape = whole.basis @ theta + whole.log_weights
         normalizer = float(logsumexp(shape))
         mass = np.exp(shape - normalizer)
-        expected = mass @ whole.basis
+        expected = mass @ whole.basis  # E[B] under the prior
 
         joint = data.likelihood * np.exp(seen.basis @ theta + seen.log_weights - normalizer)
         density = joint.sum(axis=1)
-        posterior = (joint @ seen.basis) / density[:, None]
+        posterior = (joint @ seen.basis) / density[:, None]  # E[B | fhat], a row for each point
         likelihood = float(data.counts @ (np.log(density) + data.row_logs))
         likelihood += float((data.exact @ theta).sum()) - len(data.exact) * normalizer
         gradient = data.counts @ posterior + data.exact.sum(axis=0) - data.d * expected

@@ -1,8 +1,9 @@
-"""The noise prior p_s: Gaussian, mean 0, variance known from the mechanism (section III-B of the paper).
+"""The distribution of the noise s = fhat - f: a Gaussian with a variance that is known from the mechanism.
 
-    Var(s | f = k) = variance + k * excess
+    s ~ N(0, Var(s | f)),       Var(s | f = k) = variance + k * excess
 
-`excess` is what an item's own holders add; with excess 0 this is the paper's constant variance.
+Section III-B of the paper, where excess is 0: all items have the same variance. `excess` is the variance that each
+holder of an item adds.
 """
 
 from __future__ import annotations
@@ -15,15 +16,22 @@ import numpy as np
 from localdp.types import Vector
 
 NEGLIGIBLE = 0.01
-"""Below this deviation an estimate says which whole number it is: noise cannot bridge half a person."""
-
+"""A deviation below this is no noise: half a person is 50 deviations away, so an estimate rounds to its frequency."""
 
 HALF_A_PERSON = 0.5
+"""The least deviation of the noise where holders add some: see `Noise.usable`."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The variance of an estimate of an item with true frequency k."""
+    """Gaussian noise: its variance for an item that nobody holds, and what each holder adds (`excess`).
+
+    >>> noise = Noise(variance=16.0, excess=0.5)
+    >>> noise.deviation
+    4.0
+    >>> noise.variance_at(np.array([0.0, 100.0])).tolist()
+    [16.0, 66.0]
+    """
 
     variance: float
     excess: float = 0.0
@@ -35,23 +43,26 @@ class Noise:
 
     @property
     def is_negligible(self) -> bool:
-        """So little noise, of rare and of frequent items alike, that the estimates are the frequencies."""
+        """Whether there is so little noise, on rare and on frequent items, that estimates are frequencies."""
         return self.deviation < NEGLIGIBLE and self.excess <= 0
 
     def usable(self, n: int) -> Noise:
-        """Noise that can be computed with: not less than none, and not more than there are people.
+        """The same noise with a deviation that sums and logarithms stand: neither 0 nor endless.
 
-        Where an item's own holders add noise, estimates lie on a grid at least one apart, so even those of items nobody
-        holds are no better than half a person.
+        Where holders add noise, possible estimates are at least 1 apart. An estimate then tells a frequency to half a
+        person at best, even where the variance of items that nobody holds is 0.
         """
         least = HALF_A_PERSON if self.excess > 0 else NEGLIGIBLE
         return Noise(min(max(self.deviation, least), 1e6 * n) ** 2, self.excess)
 
     def variance_at(self, k: Vector) -> Vector:
-        """The variance for items with these true frequencies; never below a tenth of the constant one."""
+        """The variance for items with these true frequencies.
+
+        A negative excess could carry it to 0; it is kept at a tenth of `variance` or more.
+        """
         return np.maximum(self.variance + self.excess * k, 0.1 * self.variance)
 
     def log_likelihood(self, estimates: Vector, k: Vector) -> Vector:
-        """log p_s(estimate - k) up to a constant; arguments broadcast."""
+        """log p_s(estimate - k), up to the same constant for all; the arguments broadcast."""
         variance = self.variance_at(k)
         return -0.5 * (estimates - k) ** 2 / variance - 0.5 * np.log(variance)

@@ -1,8 +1,10 @@
-"""The estimates as a prior is fitted to them: binned where they are many, one by one in the far tail.
+"""The estimates in the form that priors are fitted to: binned in the core, one by one in the far tail.
 
-Estimates within 40 deviations of zero are split between the two nearest points of a grid an eighth of a deviation
-apart, which keeps their mean and adds a quarter of a percent to the variance of the noise. Beyond, there are few,
-and the noise is small beside them, so that their density under a smooth prior is the prior's own.
+The core is where the noise matters: estimates up to 40 deviations of it. Each is split between the two nearest points
+of a grid with eight points to a deviation, in the proportion that keeps its mean. That adds a quarter of a percent to
+the variance of the noise, and fitting a million items then costs hardly more than fitting a thousand. In the far tail
+there are few estimates, and the noise is small beside them: under a smooth prior the density of such an estimate is
+the prior's own.
 """
 
 from __future__ import annotations
@@ -12,19 +14,32 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT, Rule, growing_edges, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, growing_edges, panels, whole_numbers
 from localdp.priors.fitting.noise import Noise
 from localdp.types import Vector
 
-STEPS = 8
-REACH = 40.0
-OWN_REACH = 15.0
-MARGIN = 12.0
+BINS_PER_DEVIATION = 8
+
+CORE_DEVIATIONS = 40.0
+"""The core ends at this many deviations of the noise of an item that nobody holds."""
+
+OWN_NOISE_DEVIATIONS = 15.0
+"""It ends no earlier than at this many deviations of the noise that an item's own holders add."""
+
+NOISE_REACH = 12.0
+"""Noise of more than this many deviations is neglected: its probability is 1e-33."""
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Estimates of d items among n users, with their noise."""
+    """Estimates of d items among n users, with their noise.
+
+    >>> seen = Observations(np.array([9.5, -2.0, 800.0]), Noise(16.0), n=900)
+    >>> seen.d, seen.mean, seen.cut
+    (3, 300.0, 160.0)
+    >>> seen.tail.tolist()
+    [800.0]
+    """
 
     estimates: Vector
     noise: Noise
@@ -32,7 +47,7 @@ class Observations:
 
     @classmethod
     def usable(cls, estimates: Vector, noise: Noise, n: int) -> Observations:
-        """Observations that can be computed with, whatever the noise: none, or more than there are people."""
+        """Observations that can be computed with: see `Noise.usable`; estimates absurdly far away are clipped."""
         usable = noise.usable(n)
         reach = 1e3 * usable.deviation
         return cls(np.clip(estimates, -reach, n + reach), usable, n)
@@ -44,35 +59,42 @@ class Observations:
 
     @property
     def mean(self) -> float:
-        """E(f): every user holds one item, so it is known exactly."""
+        """E(f), the mean frequency: every user holds one item, so it is known exactly."""
         return self.n / self.d
 
     @cached_property
     def spread(self) -> float:
-        """Var(f) by Eq. 18: the variance of the estimates less that of the noise; at least 0."""
+        """Var(f), the variance of the true frequencies by Eq. 18: that of the estimates less that of the noise.
+
+        At least 0, even where the estimates vary less than their noise.
+        """
         noise = float(self.noise.variance_at(np.array(max(self.mean, 0.0))))
         return max(0.0, float(np.var(self.estimates)) - noise)
 
     @property
     def cut(self) -> float:
-        """Where the far tail begins: where the noise, an item's own included, is small beside the frequency."""
-        return max(REACH * self.noise.deviation, OWN_REACH**2 * self.noise.excess)
+        """The frequency where the core ends and the far tail begins."""
+        # Holders add the variance f * excess, so f is sqrt(f / excess) deviations of their noise.
+        return max(CORE_DEVIATIONS * self.noise.deviation, OWN_NOISE_DEVIATIONS**2 * self.noise.excess)
 
     @cached_property
     def tail(self) -> Vector:
-        """The estimates beyond the cut, ascending, none above n."""
+        """The estimates beyond the cut in ascending order; those above n are taken as n."""
         return np.minimum(np.sort(self.estimates[self.estimates > self.cut]), float(self.n))
 
     @cached_property
     def binned(self) -> tuple[Vector, Vector]:
-        """Grid points and how many estimates each stands for, up to the cut."""
+        """The core: points of the grid, and how many estimates each stands for (a fraction for those that are split).
+
+        Estimates further below zero than the core is wide are taken as that far below, which keeps the grid short: all
+        of them say that the frequency is the smallest.
+        """
         core = self.estimates[self.estimates <= self.cut]
         if not core.size:
             return np.zeros(0), np.zeros(0)
-        # An item's own noise is at least that of one holder: no need for a finer grid than that.
-        step = max(self.noise.deviation, np.sqrt(max(self.noise.excess, 0.0))) / STEPS
-        # Far below zero everything is the same evidence for the smallest frequency: keep the grid short.
-        start = max(float(core.min()), -REACH * self.noise.deviation)
+        # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
+        step = max(self.noise.deviation, np.sqrt(max(self.noise.excess, 0.0))) / BINS_PER_DEVIATION
+        start = max(float(core.min()), -CORE_DEVIATIONS * self.noise.deviation)
         place = (np.maximum(core, start) - start) / step
         left = np.floor(place).astype(np.int64)
         share = place - left
@@ -81,24 +103,28 @@ class Observations:
         used = weights > 0
         return start + step * np.flatnonzero(used).astype(np.float64), weights[used]
 
-    def rule(self, first: int, cuts: Vector | None = None) -> Rule:
-        """Nodes for the likelihood of the binned estimates: frequencies first.. up to beyond the cut.
+    def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
+        """Nodes for the likelihood of the core: frequencies from `first` to as far beyond the cut as noise reaches.
 
-        Panels also end at the `cuts`, where a prior has a step.
+        Panels also end at the `breaks`, where a prior has a step.
         """
         deviation = self.noise.deviation
-        exact = int(min(self.n, max(EXACT // 16, min(EXACT // 2, 4 * deviation))))
+        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * deviation))))
         parts = [whole_numbers(first, max(first, exact))]
-        stop = min(self.n + 0.5, self.cut + MARGIN * deviation)
+        stop = min(self.n + 0.5, self.cut + NOISE_REACH * deviation)
         if stop > exact + 0.5:
             edges = growing_edges(exact + 0.5, stop, deviation)
-            if cuts is not None:
-                edges = np.unique(np.concatenate([edges, cuts[(cuts > exact + 0.5) & (cuts < stop)]]))
+            if breaks is not None:
+                edges = np.unique(np.concatenate([edges, breaks[(breaks > exact + 0.5) & (breaks < stop)]]))
             parts.append(panels(edges, 4))
-        return Rule.of(*parts)
+        return Quadrature.joined(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
-        """p_s(point - k) for every grid point and k, each row divided by its largest, and the logarithms of those."""
+        """p_s(point - k), a row for each point of the grid and a column for each k, and the logarithm of a scale.
+
+        Each row is divided by its largest entry, because the smallest likelihoods would round to 0; the second array
+        has the logarithms of these largest entries.
+        """
         logs = self.noise.log_likelihood(self.binned[0][:, None], k)
         largest = logs.max(axis=1, initial=-np.inf)
         return np.exp(logs - largest[:, None]), largest

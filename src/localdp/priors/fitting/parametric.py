@@ -1,8 +1,9 @@
-"""What the paper's four families share: a smooth mass function with one or two parameters, and maximum likelihood.
+"""The paper's four families: a smooth mass function with one or two parameters theta, and its maximum likelihood fit.
 
     maximize   sum_i log sum_k p_f(k | theta) p_s(fhat_i - k)                                     (Eq. 16)
 
-by L-BFGS with the analytic gradient: that of log p_f averaged over the posterior of each item, less its mean under p_f.
+The maximum is found by L-BFGS with the analytic gradient: the gradient of log p_f, averaged over the posterior of each
+item, less its mean under p_f.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from localdp.kernels.quadrature import EXACT, Rule, logarithmic, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, logarithmic, panels, whole_numbers
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
 FEATURE_REACH = 40.0
-"""How many widths from its place a narrow prior may still matter."""
+"""A prior with a `feature` is covered up to this many widths from its place."""
 
 
 class ParametricFamily(Prior):
-    """A family with a smooth mass function; `theta` is a vector that any real numbers may fill."""
+    """A family with a smooth mass function and a parameter vector `theta`, such as a mean and a log deviation."""
 
     methods = ("mean-variance", "mle")
     constant_noise = True
     first: ClassVar[int] = 0
+    """The smallest frequency that has mass."""
     parameter_count: ClassVar[int]
 
     @abstractmethod
@@ -42,14 +44,14 @@ class ParametricFamily(Prior):
 
     @abstractmethod
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
-        """theta by the mean-variance method (Eq. 17 to 20), and what had to be decided."""
+        """theta by the mean-variance method (Eq. 17 to 20), and notes about what had to be decided."""
 
     @abstractmethod
     def describe(self, theta: Vector) -> dict[str, float]:
         """The parameters under their usual names."""
 
-    def feature(self, theta: Vector) -> tuple[float, float] | None:  # noqa: ARG002 (most have none)
-        """The place and width of the bulk, if it is narrow."""
+    def feature(self, theta: Vector) -> tuple[float, float] | None:  # noqa: ARG002 (families with heavy tails have none)
+        """The centre and width of the bulk, if the tails are light; see `FittedPrior.feature`."""
         return None
 
     def limits(self, observations: Observations) -> list[tuple[float, float]]:
@@ -69,34 +71,55 @@ class ParametricFamily(Prior):
         return ParametricPrior(self.name, n, parameters, method, notes, self, theta, normalizer)
 
     def _most_likely(self, observations: Observations, start: Vector) -> Vector:
-        points, counts = observations.binned
-        fixed = None
-        if self.feature(start) is None:
-            rule = observations.rule(self.first)
-            fixed = rule, *observations.likelihood(rule.nodes), logarithmic(self.first, observations.n)
+        """theta by maximum likelihood, searched from `start` within `limits`; `start` where nothing can be computed."""
+        sums = None if self.feature(start) else self._fixed_sums(observations)
 
-        def negative(theta: Vector) -> tuple[float, Vector]:
-            rule, likelihood, row_logs, whole = fixed or self._moving_rules(observations, theta)
-            shape = self.log_shape(whole.nodes, theta) + np.log(whole.weights)
-            normalizer = float(logsumexp(shape))
-            mean = np.exp(shape - normalizer) @ self.gradient(whole.nodes, theta)
-            joint = likelihood * (np.exp(self.log_shape(rule.nodes, theta) - normalizer) * rule.weights)
-            density = joint.sum(axis=1) + 1e-300
-            expected = (joint @ self.gradient(rule.nodes, theta)) / density[:, None]
-            value = float(counts @ (np.log(density) + row_logs))
-            value += float((self.log_shape(observations.tail, theta) - normalizer).sum())
-            slope = counts @ expected + self.gradient(observations.tail, theta).sum(axis=0) - observations.d * mean
-            return -value / observations.d, -slope / observations.d
+        def loss(theta: Vector) -> tuple[float, Vector]:
+            value, gradient = self._log_likelihood(observations, theta, sums or self._moving_sums(observations, theta))
+            return -value / observations.d, -gradient / observations.d
 
         limits = self.limits(observations)
         clipped = np.clip(start, [low for low, _ in limits], [high for _, high in limits])
-        found = minimize(negative, clipped, jac=True, method="L-BFGS-B", bounds=limits)
-        return np.asarray(found.x if points.size and np.isfinite(found.fun) else clipped)
+        found = minimize(loss, clipped, jac=True, method="L-BFGS-B", bounds=limits)
+        return np.asarray(found.x if observations.binned[0].size and np.isfinite(found.fun) else clipped)
 
-    def _moving_rules(self, observations: Observations, theta: Vector) -> tuple[Rule, Vector, Vector, Rule]:
+    def _log_likelihood(self, observations: Observations, theta: Vector, sums: _Sums) -> tuple[float, Vector]:
+        """The log-likelihood of all estimates (Eq. 16) and its gradient in theta."""
+        seen, whole, counts = sums.seen, sums.whole, observations.binned[1]
+        shape = self.log_shape(whole.nodes, theta) + np.log(whole.weights)
+        normalizer = float(logsumexp(shape))
+        mean = np.exp(shape - normalizer) @ self.gradient(whole.nodes, theta)
+        joint = sums.likelihood * (np.exp(self.log_shape(seen.nodes, theta) - normalizer) * seen.weights)
+        density = joint.sum(axis=1) + 1e-300
+        expected = (joint @ self.gradient(seen.nodes, theta)) / density[:, None]
+        value = float(counts @ (np.log(density) + sums.row_logs))
+        value += float((self.log_shape(observations.tail, theta) - normalizer).sum())
+        slope = counts @ expected + self.gradient(observations.tail, theta).sum(axis=0) - observations.d * mean
+        return value, slope
+
+    def _fixed_sums(self, observations: Observations) -> _Sums:
+        """For heavy tails, nodes that serve every theta."""
+        seen = observations.quadrature(self.first)
+        return _Sums(seen, *observations.likelihood(seen.nodes), logarithmic(self.first, observations.n))
+
+    def _moving_sums(self, observations: Observations, theta: Vector) -> _Sums:
         """For a narrow bulk, nodes that move with it."""
-        rule = feature_rule(self, theta, observations.n, observations.noise.deviation)
-        return rule, *observations.likelihood(rule.nodes), rule
+        seen = mass_quadrature(self, theta, observations.n, observations.noise.deviation)
+        return _Sums(seen, *observations.likelihood(seen.nodes), seen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What the likelihood is summed with.
+
+    `seen` are the nodes for sums over the posterior of the binned estimates, with the likelihood of each bin there (see
+    `Observations.likelihood`); `whole` are those for sums over the prior.
+    """
+
+    seen: Quadrature
+    likelihood: Vector
+    row_logs: Vector
+    whole: Quadrature
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,22 +150,26 @@ class ParametricPrior(FittedPrior):
         return np.array([] if self.feature is None else [self.feature[0]], np.float64)
 
 
-def feature_rule(family: ParametricFamily, theta: Vector, n: int, finest: float = np.inf) -> Rule:
-    """Nodes for sums of a mass function over all frequencies, in panels no wider than `finest` where it is narrow."""
-    found = family.feature(theta)
-    if found is None:
+def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, finest: float = np.inf) -> Quadrature:
+    """A quadrature for the sum of the mass function over all frequencies.
+
+    A narrow bulk is covered by panels no wider than its width, nor than `finest` (the deviation of the noise, if the
+    summand includes the noise).
+    """
+    feature = family.feature(theta)
+    if feature is None:
         return logarithmic(family.first, n)
-    place, width = found
+    place, width = feature
     low, high = (int(np.clip(round(place + side * FEATURE_REACH * width), family.first, n)) for side in (-1, 1))
-    if high - low <= 4 * EXACT:
-        return Rule.of(whole_numbers(low, high))
-    middle = float(np.clip(place, low, high))
+    if high - low <= 4 * EXACT_UP_TO:
+        return whole_numbers(low, high)
+    middle = float(np.clip(place, low, high))  # an edge, since the Laplace distribution has a kink there
     step = max(min(width, finest), (high - low) / 2000)
     sides = [np.linspace(a, b, 2 + int((b - a) / step)) for a, b in ((low - 0.5, middle), (middle, high + 0.5))]
-    return Rule.of(panels(np.unique(np.concatenate(sides)), 8))
+    return panels(np.unique(np.concatenate(sides)), 8)
 
 
 def log_total(family: ParametricFamily, theta: Vector, n: int) -> float:
-    """The logarithm of the sum of the shape over all frequencies."""
-    rule = feature_rule(family, theta, n)
-    return float(logsumexp(family.log_shape(rule.nodes, theta) + np.log(rule.weights)))
+    """The logarithm of the sum of the shape over all frequencies: the normalizer of the mass function."""
+    everything = mass_quadrature(family, theta, n)
+    return float(logsumexp(family.log_shape(everything.nodes, theta) + np.log(everything.weights)))
