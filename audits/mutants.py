@@ -1,4 +1,4 @@
-"""Bugs that published LDP code has had, put back in on purpose: a check that does not catch them is worth nothing."""
+"""Mechanisms with bugs that published LDP code has had. The audit fails unless the checks catch every one of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from localdp.types import Indices, Rows, Words
 
 
 class UnclearedBit(OptimizedUnary):
-    """The held item's bit is set over its noise instead of in its place: it is 1 more often than p says."""
+    """The noise of the held item's bit is not cleared before the bit is set, so it is 1 more often than p says."""
 
     name = "oue-uncleared"
 
@@ -24,7 +24,7 @@ class UnclearedBit(OptimizedUnary):
 
 
 class SwappedProbabilities(OptimizedUnary):
-    """The held item's bit is lit with q and the others with p."""
+    """The held item's bit is set with probability q and the others with probability p."""
 
     name = "oue-swapped"
 
@@ -38,7 +38,7 @@ class SwappedProbabilities(OptimizedUnary):
 
 
 class _Modulo(Entropy):
-    """Uniform draws by remainder: the first few values come up more often."""
+    """A source that makes uniform draws by remainder, so that small numbers come up more often."""
 
     def __init__(self, source: Entropy) -> None:
         self._source = source
@@ -54,7 +54,7 @@ class _Modulo(Entropy):
 
 
 class ModuloBias(RandomizedResponse):
-    """Randomized response whose noise is `word % size`."""
+    """Randomized response that draws its noise as `word % size`."""
 
     name = "grr-modulo"
 

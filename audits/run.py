@@ -1,9 +1,10 @@
-"""Audit every mechanism statistically, and show that the checks catch three published bugs. Run by `make audit`."""
+"""Audit every mechanism statistically, and show that the checks catch three published bugs. `make audit` runs this."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -16,16 +17,17 @@ from localdp.errors import ImpureMechanismError
 from localdp.mechanisms import MECHANISMS, Mechanism
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-SIZE = 16
-TRIALS = 1_000_000
-TOTAL_ERROR = 1e-6
+SIZE = 16  # items
+TRIALS = 1_000_000  # reports of each of two values
+TOTAL_ERROR = 1e-6  # the probability that any of the bounds is wrong
 
 
 def audit_all() -> bool:
-    """A line for each mechanism and epsilon; whether all passed."""
+    """Print a line for each mechanism and epsilon; return whether all passed."""
     error = TOTAL_ERROR / (len(MECHANISMS) * len(EPSILONS))
-    print(f"Lower bounds on epsilon from {TRIALS:,} reports of either value through the wire, {SIZE} items;")
-    print(f"all of them hold at once with probability 1 - {TOTAL_ERROR:g}. Floor: {FLOOR:g} of epsilon.\n")
+    print(f"Lower bounds on epsilon, from {TRIALS:,} reports of each of two values out of {SIZE} items.")
+    print(f"With probability 1 - {TOTAL_ERROR:g} all bounds are right. A bound above epsilon is a leak;")
+    print(f"one below the floor, {FLOOR:g} of epsilon, means more noise than needed.\n")
     print(f"{'mechanism':<10}{'epsilon':>8}{'realised':>20}{'at least':>10}{'floor':>8}  verdict")
     passed = True
     for name, kind in MECHANISMS.items():
@@ -46,8 +48,8 @@ def audit_all() -> bool:
 
 
 def catch_all() -> bool:
-    """A few lines for each published bug: which checks catch it."""
-    print("\nPublished bugs, put back in:")
+    """Print which checks catch each published bug; return whether each bug is caught by at least one."""
+    print("\nPublished bugs, put back on purpose:")
     caught_all = True
     for mutant in MUTANTS:
         caught = [message for check in MECHANISM_CHECKS if (message := _failure(check, mutant))]
@@ -58,11 +60,12 @@ def catch_all() -> bool:
     return caught_all
 
 
-def _failure(check: object, mutant: type[Mechanism]) -> str | None:
+def _failure(check: Callable[[type[Mechanism], int], None], mutant: type[Mechanism]) -> str | None:
+    """The message of the check if it fails, or None."""
     try:
-        check(mutant, 0)  # type: ignore[operator]
+        check(mutant, 0)
     except CheckFailure as failure:
-        return f"{check.__name__}: {failure}"  # type: ignore[attr-defined]
+        return f"{check.__name__}: {failure}"
     return None
 
 

@@ -48,22 +48,40 @@ def test_scores_take_what_heavy_hitters_gives():
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("estimated", "true", "sentence"),
     [
-        lambda: metrics.estimation_error([1.0, 2.0], [1]),
-        lambda: metrics.estimation_error([], []),
-        lambda: metrics.estimation_error([float("nan")], [1]),
-        lambda: metrics.estimation_error(["x"], [1]),
-        lambda: metrics.weighted_error([1.0], [0]),
-        lambda: metrics.weighted_error([1.0, 1.0], [-1, 3]),
+        ([1.0, 2.0], [1], "2 estimates cannot be compared with 1 true frequencies"),
+        ([], [], "there are no frequencies"),
+        ([float("nan")], [1], "frequency of item 0 is nan, which is not a finite number"),
+        ([1.0, 2.0], [1, float("inf")], "frequency of item 1 is inf, which is not a finite number"),
+        (["x"], [1], "a flat list of numbers"),
+        ([[1.0]], [[1]], r"a flat list, one for each item, not of shape \(1, 1\)"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(call):
-    with pytest.raises(FrequencyError):
-        call()
+@pytest.mark.parametrize("metric", [metrics.estimation_error, metrics.absolute_error, metrics.weighted_error])
+def test_what_cannot_be_compared_is_refused(metric, estimated, true, sentence):
+    with pytest.raises(FrequencyError, match=sentence):
+        metric(estimated, true)
 
 
-@pytest.mark.parametrize("k", [0, 3, 1.5, True])
+@pytest.mark.parametrize("true", [[0, 0], [-1, 3]])
+def test_errors_cannot_be_weighted_by_negative_or_no_users(true):
+    with pytest.raises(FrequencyError, match="no true frequency may be negative and at least one must be above 0"):
+        metrics.weighted_error([1.0, 1.0], true)
+
+
+@pytest.mark.parametrize("k", [0, 3, 1.5, True, "1", None])
 def test_an_impossible_top_is_refused(k):
-    with pytest.raises(InvalidInputError, match="between 1 and 2"):
+    with pytest.raises(InvalidInputError, match=f"the top k must be a whole number from 1 to 2, not {k!r}"):
         metrics.top_error([1.0, 2.0], [1, 2], k=k)
+
+
+def test_of_equal_frequencies_the_first_items_are_on_top():
+    assert metrics.top_error([0.0, 7.0, 5.0], [5, 5, 5], k=1) == 25
+    assert metrics.top_error([0.0, 7.0, 5.0], [5, 5, 5], k=np.int64(2)) == (25 + 4) / 2
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), "5", None, True])
+def test_a_threshold_is_a_number_of_users(threshold):
+    with pytest.raises(InvalidInputError, match="a threshold is a number of users, not"):
+        metrics.true_hitters([1, 2], threshold)

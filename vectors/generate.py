@@ -1,10 +1,11 @@
-"""Write the golden vectors of the wire format. They pin it: a diff here is a new format, and needs a new version.
+"""Write the golden vectors, which pin the formats for every language.
 
-(How random bytes become a report is pinned from the first release on.)
+If this program changes a committed vector, the format has changed and needs a new version. From the first release on,
+that also holds for how random bytes become a report.
 
-vectors/v1/NAME.json      for each mechanism: plan, value, random bytes -> report; malformed batch -> error code
-vectors/v1/hash.json      the hash of olh and blh
-vectors/v1/field.json     the field and the hash of llh
+    vectors/v1/NAME.json      for each mechanism: plan, value and random bytes -> report; malformed batch -> error code
+    vectors/v1/hash.json      the hash of `olh` and `blh`
+    vectors/v1/field.json     the field and the hash of `llh`
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ CASES: dict[str, list[tuple[Any, float]]] = {
     "llh": [(2, 1.0), (1000, 1.0), (41_270, 4.0)],
     "hr": [(5, 0.5), (1000, 0.69)],
 }
+"""For each mechanism, the domains and epsilons to write vectors for: short and long reports, few and many bits set."""
 
 
 def vectors(name: str) -> dict[str, Any]:
-    """The good and the bad cases of one mechanism."""
+    """The vectors of one mechanism: reports to reproduce, and malformed batches to refuse."""
     good, bad = [], []
     for case, (domain, epsilon) in enumerate(CASES[name]):
         plan = Plan(domain, name, epsilon)
@@ -54,40 +56,54 @@ def vectors(name: str) -> dict[str, Any]:
 
 
 def _randomness(plan: Plan, seed: int, reject: bool) -> bytes:
+    """Seeded random bytes, more than one report uses. With `reject`, every third word has all bits set."""
     words = seeded(seed).words(4 * plan.domain.size + 64)
     if reject:
-        words[:] = np.where(np.arange(words.size) % 3 == 0, ~np.uint64(0), words)  # a rejected or tied draw
+        words[:] = np.where(np.arange(words.size) % 3 == 0, ~np.uint64(0), words)  # forces rejected and tied draws
     return words.tobytes()
 
 
 def _telling_jumps(mechanism: UnaryEncoding) -> Iterator[NDArray[np.uint64]]:
-    """Words that decide whether an implementation jumps exactly: a coin for the held item, then jumps."""
+    """Random words that lie exactly at the edges where an imprecise implementation jumps to another bit.
+
+    The first word decides the held item's bit; the others are jumps from one set bit to the next.
+    """
     law = rare_bits.jump_law(mechanism.noise, 64)
     size = mechanism.size
 
     def words(edge: int, count: int, more: int = 0) -> list[int]:
-        """The first words of an edge's digits, the last of them made larger or smaller."""
+        """The first `count` words of an edge, with `more` added to the last: just above or just below the edge."""
         digits = [
             int(law.edges[edge - 1]) >> 64 * (rare_bits.REACH - place) & 2**64 - 1 for place in range(1, count + 1)
         ]
         return [*digits[:-1], digits[-1] + more]
 
     def landing(answer: int) -> list[int]:
+        """The words of a jump over this many bits."""
         return words(answer, 1, +1) if answer else [0]
 
     def up_to(remaining: int) -> list[int]:
-        """Jumps after which so many bits remain."""
+        """The words of jumps after which `remaining` bits are left."""
         steps, rest = divmod(size - remaining, 200)
         return landing(199) * steps + (landing(rest - 1) if rest else [])
 
     cases = [
-        [*words(5, 2, +1), *words(7, 2, -1)],  # a tie, decided either way
-        [*words(6, 3, +1), *words(4, 3, -1), *words(1, 1)],  # twice in a jump; and with the edge that ends there
-        [*landing(253), *words(254, 2, -1), *words(254, 2, +1), *landing(254)],  # the last answers, and none
-        [*up_to(20), *landing(19)],  # onto the last bit
-        [*up_to(20), *landing(20)],  # past it
-        [*up_to(20), *words(20, 2, -1)],  # a tie with the last edge that matters
-        [*up_to(20), *words(21, 1)],  # and with the first that does not
+        [*words(5, 2, +1), *words(7, 2, -1)],  # ties with an edge, decided by the second word, above and below
+        [
+            *words(6, 3, +1),
+            *words(4, 3, -1),
+            *words(1, 1),
+        ],  # ties in two words of one jump; and a tie with an edge of one word
+        [
+            *landing(253),
+            *words(254, 2, -1),
+            *words(254, 2, +1),
+            *landing(254),
+        ],  # the longest jumps in the table, and beyond it
+        [*up_to(20), *landing(19)],  # a jump onto the last bit
+        [*up_to(20), *landing(20)],  # a jump past the last bit
+        [*up_to(20), *words(20, 2, -1)],  # a tie with the last edge that matters here
+        [*up_to(20), *words(21, 1)],  # a tie with the first edge that does not
     ]
     for seed, case in enumerate(cases):
         coin = seed % 2 * (2**64 - 1)
@@ -95,6 +111,7 @@ def _telling_jumps(mechanism: UnaryEncoding) -> Iterator[NDArray[np.uint64]]:
 
 
 def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
+    """The report of one value, with the random bytes that it used."""
     source = Replay(randomness)
     reports = Reports(plan, plan.mechanism.randomize(np.array([index]), source))
     return {
@@ -108,7 +125,10 @@ def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
 
 
 def _bad(plan: Plan) -> list[dict[str, Any]]:
-    """Every way to spoil a batch of two reports; the code is what the reader answers, and is looked at in the diff."""
+    """Batches of two reports, each spoiled in one way, and the error code that `Plan.read` gives.
+
+    The codes are not derived anywhere else: whoever changes them reads the diff.
+    """
     reports = plan.privatize([plan.domain.items[0]] * 2, seed=1)
     data = reports.to_bytes()
     length = plan.mechanism.report_bytes
@@ -148,11 +168,12 @@ def _bad(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _ones(bits: int) -> bytes:
+    """This many bits, all set, as bytes."""
     return ((1 << bits) - 1).to_bytes(-(-bits // 8), "little")
 
 
 def _code(plan: Plan, batch: bytes | str) -> str | None:
-    """The error code, or None where the spoiled batch happens to be a good one."""
+    """The error code of the batch, or None if it happens to be well-formed."""
     try:
         plan.read(batch)
     except WireError as error:
@@ -161,7 +182,7 @@ def _code(plan: Plan, batch: bytes | str) -> str | None:
 
 
 def hash_vectors() -> list[dict[str, int]]:
-    """Symbols of a few items under a few seeds."""
+    """The hashes of a few items under a few seeds, for `olh` and `blh`."""
     cases = []
     for seed in (0, 1, 0xDEADBEEF, 2**32 - 1):
         for item in (0, 1, 41_269, 2**32 - 2):
@@ -173,7 +194,7 @@ def hash_vectors() -> list[dict[str, int]]:
 
 
 def field_vectors() -> dict[str, Any]:
-    """The polynomial of every degree, and a few hashes."""
+    """The irreducible polynomial of every degree, and a few hashes, for `llh`."""
     cases = []
     for degree, bits in ((1, 1), (4, 2), (10, 3), (16, 6), (20, 20), (32, 5)):
         for multiplier, item in ((1, 1), ((1 << degree) - 1, (1 << degree) - 1), (0x9E3779B9 % (1 << degree) or 1, 5)):
@@ -185,7 +206,7 @@ def field_vectors() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write every file."""
+    """Write all files."""
     FOLDER.mkdir(exist_ok=True)
     contents: dict[str, Any] = {name: vectors(name) for name in MECHANISMS}
     contents |= {"hash": hash_vectors(), "field": field_vectors()}

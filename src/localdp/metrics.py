@@ -1,11 +1,12 @@
 """How far estimates are from the truth, and how well heavy hitters were found, as the paper defines it.
 
     estimation error   1/d sum_i (estimated_i - f_i)^2
-    precision          TP / (TP + FP)
-    recall             TP / (TP + FN)
+    precision          TP / (TP + FP)         the share of the found items that are true hitters
+    recall             TP / (TP + FN)         the share of the true hitters that were found
     F-score            2 precision recall / (precision + recall)
 
-An item is a heavy hitter when its frequency is larger than the threshold, strictly, whether estimated or true.
+TP counts true hitters that were found, FP found items that are not true hitters, and FN true hitters that were missed.
+An item is a heavy hitter when its frequency is larger than the threshold; a frequency equal to it is not enough.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.errors import FrequencyError, InvalidInputError
+from localdp.errors import FrequencyError
 from localdp.types import Places, Vector
+from localdp.validation import checked_amount, checked_estimates, checked_threshold
 
 
 def estimation_error(estimated: ArrayLike, true: ArrayLike) -> float:
@@ -26,7 +28,7 @@ def estimation_error(estimated: ArrayLike, true: ArrayLike) -> float:
     >>> estimation_error([9.0, 2.0], [10, 0])
     2.5
     """
-    found, truth = _pair(estimated, true)
+    found, truth = _checked_pair(estimated, true)
     return float(np.mean((found - truth) ** 2))
 
 
@@ -36,50 +38,54 @@ def absolute_error(estimated: ArrayLike, true: ArrayLike) -> float:
     >>> absolute_error([9.0, 2.0], [10, 0])
     1.5
     """
-    found, truth = _pair(estimated, true)
+    found, truth = _checked_pair(estimated, true)
     return float(np.mean(np.abs(found - truth)))
 
 
 def weighted_error(estimated: ArrayLike, true: ArrayLike) -> float:
-    """The mean squared error over all *users*: that of an item counts once for every holder.
+    """The mean squared error over all *users*: each item counts once for every user who holds it.
 
     >>> weighted_error([9.0, 2.0], [10, 0])
     1.0
     """
-    found, truth = _pair(estimated, true)
+    found, truth = _checked_pair(estimated, true)
     if truth.min() < 0 or not truth.any():
-        raise FrequencyError("errors are weighted by the true frequencies, which cannot be negative or all zero")
+        raise FrequencyError(
+            "the weighted error counts each item once for every holder, so no true frequency may be negative and at "
+            "least one must be above 0"
+        )
     return float(np.average((found - truth) ** 2, weights=truth))
 
 
 def top_error(estimated: ArrayLike, true: ArrayLike, k: int) -> float:
-    """The mean squared error over the k items that are truly the most frequent (of equal ones, the first).
+    """The mean squared error over the k most frequent items, by their true frequencies; ties go to the first items.
 
     >>> top_error([9.0, 2.0, 4.0], [10, 0, 4], k=2)
     0.5
     """
-    found, truth = _pair(estimated, true)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= truth.size:
-        raise InvalidInputError(f"k is a number of items between 1 and {truth.size}, not {k!r}")
-    top = np.argsort(-truth, kind="stable")[:k]
+    found, truth = _checked_pair(estimated, true)
+    top = np.argsort(-truth, kind="stable")[: checked_amount(k, truth.size, "the top k")]
     return float(np.mean((found[top] - truth[top]) ** 2))
 
 
 def true_hitters(true: ArrayLike, threshold: float) -> Places:
-    """The indices of the items with true frequencies larger than the threshold.
+    """The indices of the items with a true frequency larger than the threshold.
 
     >>> true_hitters([10, 3, 7], threshold=3).tolist()
     [0, 2]
     """
-    return np.flatnonzero(_vector(true) > threshold)
+    return np.flatnonzero(_checked_frequencies(true) > checked_threshold(threshold))
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Precision, recall and F-score.
+    """Precision, recall and F-score of a list of heavy hitters, each from 0 to 1.
 
-    A list that holds nothing holds nothing wrong (precision 1), and where there is nothing to find nothing was missed
-    (recall 1); the F-score is 2 TP / (found + true), and 1 where both are none.
+    If nothing was found, precision is 1, since nothing found is wrong. If there are no true hitters, recall is 1, since
+    none was missed. The F-score is 2 TP / (found + true), and 1 if both lists are empty.
+
+    >>> heavy_hitter_scores([], ["tea"])
+    Scores(precision=1.0, recall=0.0, f_score=0.0)
     """
 
     precision: float
@@ -88,10 +94,10 @@ class Scores:
 
 
 def heavy_hitter_scores(found: Iterable[Hashable], true_hitters: Iterable[Hashable]) -> Scores:
-    """Precision, recall and F-score of the items found against the true ones.
+    """Precision, recall and F-score of the found items against the true heavy hitters.
 
-    Both are items, or both are indices. What `heavy_hitters` or `top` give counts as its indices where the true ones
-    are an array, as `metrics.true_hitters` gives it, and as its items elsewhere.
+    Both lists hold items, or both hold indices. The result of `heavy_hitters` or `top` may be given as `found`: if the
+    true hitters are an array, as from `metrics.true_hitters`, its indices are compared, and otherwise its items.
 
     >>> heavy_hitter_scores(["tea", "salt"], ["tea", "milk", "rice"])
     Scores(precision=0.5, recall=0.3333333333333333, f_score=0.4)
@@ -106,18 +112,20 @@ def heavy_hitter_scores(found: Iterable[Hashable], true_hitters: Iterable[Hashab
     )
 
 
-def _pair(estimated: ArrayLike, true: ArrayLike) -> tuple[Vector, Vector]:
-    found, truth = _vector(estimated), _vector(true)
-    if found.shape != truth.shape:
-        raise FrequencyError(f"{found.size} estimates cannot be compared with {truth.size} true frequencies")
+def _checked_pair(estimated: ArrayLike, true: ArrayLike) -> tuple[Vector, Vector]:
+    """Estimated and true frequencies of the same items."""
+    found, truth = _checked_frequencies(estimated), _checked_frequencies(true)
+    if found.size != truth.size:
+        raise FrequencyError(
+            f"{found.size} estimates cannot be compared with {truth.size} true frequencies: give one of each for every "
+            "item"
+        )
     return found, truth
 
 
-def _vector(values: ArrayLike) -> Vector:
-    try:
-        vector = np.asarray(values, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise FrequencyError("frequencies must be a flat list of numbers, one for each item") from None
-    if vector.ndim != 1 or not vector.size or np.isnan(vector).any():
-        raise FrequencyError("frequencies must be a flat list of numbers, one for each item, and none of them missing")
+def _checked_frequencies(values: ArrayLike) -> Vector:
+    """Finite numbers, one for each item, and at least one."""
+    vector = checked_estimates(values)
+    if not vector.size:
+        raise FrequencyError("there are no frequencies: give one for each item")
     return vector

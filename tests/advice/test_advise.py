@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_it_never_contradicts_auto(items, epsilon):
     advice = ldp.advise(items, 50_000, epsilon=epsilon)
     auto = ldp.Plan(items, "auto", epsilon)
     assert advice.recommended == auto.mechanism.name
-    assert auto.why.removeprefix(advice.recommended) in advice.why[0]
+    assert advice.why[0] == f"Take {auto.why}."
     assert advice.plan() == auto
     assert advice.plan([f"item {i}" for i in range(items)]).mechanism == auto.mechanism
 
@@ -185,9 +186,9 @@ def test_without_an_epsilon_a_ladder_is_climbed():
 
 def test_too_few_users_and_too_much_epsilon_are_said():
     assert "too few users" in " ".join(ldp.advise(1_000, 100, epsilon=0.5).why)
-    assert "too few users to see single items" in " ".join(ldp.advise(1_000, 1_000, epsilon=1.0).why)
+    assert "too few users to detect single items" in " ".join(ldp.advise(1_000, 1_000, epsilon=1.0).why)
     assert "weak" in " ".join(ldp.advise(50, 1_000, epsilon=8.0).why)
-    assert "50:50 becomes 73:27" in " ".join(ldp.advise(50, 1_000, epsilon=1.0).why)
+    assert "50:50 between two items becomes at most 73:27" in " ".join(ldp.advise(50, 1_000, epsilon=1.0).why)
 
 
 def test_it_prints_in_eighty_columns_and_converts():
@@ -229,7 +230,7 @@ def test_the_page_shows_what_is_printed():
         ((10, 100), {"smallest_share": True}, "smallest share is a share"),
         ((10, 100), {"smallest_share": float("nan")}, "smallest share is a share"),
         ((10,), {"epsilon": 0.01, "target_error": 1e-9}, "at most 2^53"),
-        ((10, 100), {"smallest_share": 1e-6}, "too few to see an item"),
+        ((10, 100), {"smallest_share": 1e-6}, "too few to detect an item"),
         ((10, 100), {"like": "retial"}, "no shape and no file 'retial'"),
         ((10, 100), {"like": [0, 0]}, "nobody holds"),
         ((10, 100), {"like": [1, -2]}, "none negative"),
@@ -237,13 +238,12 @@ def test_the_page_shows_what_is_printed():
     ],
 )
 def test_bad_input_is_a_sentence(arguments, options, sentence):
-    with pytest.raises(ldp.LocalDPError) as refused:
+    with pytest.raises(ldp.LocalDPError, match=re.escape(sentence)):
         ldp.advise(*arguments, **options)
-    assert sentence in str(refused.value)
 
 
 def test_the_plan_is_for_as_many_items():
-    with pytest.raises(ldp.errors.DomainError, match="for 10 items"):
+    with pytest.raises(ldp.errors.DomainError, match="for 10 items, but the domain has 2"):
         ldp.advise(10, 100, epsilon=1.0).plan(["a", "b"])
 
 

@@ -1,4 +1,4 @@
-"""The advice itself: what to take for so many items and users, and why."""
+"""The advice itself: which mechanism and epsilon to take for a number of items and users, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from localdp.advice import sentences
 from localdp.advice.options import Option, best_option, every_option
 from localdp.advice.shapes import ZIPF, Like, shaped
-from localdp.advice.targets import Target, checked_target, percent
+from localdp.advice.targets import Target, checked_target
 from localdp.domain import Domain, Item
 from localdp.errors import DomainError, InvalidInputError
 from localdp.mechanisms import create
@@ -29,21 +29,28 @@ LADDER = (0.5, 1.0, 2.0, 4.0)
 """The epsilons that are compared when none is given."""
 
 COMMON = 0.01
-"""Of these, the least at which an item held by this share of the users is seen is recommended."""
+"""The smallest epsilon of the ladder that detects an item held by this share of the users is recommended."""
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""The epsilons of the plot of errors."""
 
-_WIDTH = 79
 _FORMATS = {"epsilon": "g", "share seen": ".3%"}
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """Which mechanism to take at which epsilon, with what every option would give, and why.
+    """Which mechanism to take at which epsilon, why, and what every option would give.
 
-    `options` are the mechanisms at the epsilon asked for or found, or the best one at each of several epsilons;
-    `recommended` is the mechanism to take and `epsilon` its budget. `like` names the shape of the frequencies that the
-    error after Calibrate is expected under. `users_needed` is how many users the target takes, if there is one.
+    `recommended` is the name of the mechanism to take and `epsilon` its budget. `options` are all mechanisms at this
+    epsilon, or, if neither an epsilon nor a target was given, the best mechanism at each of several epsilons. `like`
+    names the assumed shape of the frequencies, which the error after Calibrate depends on. `why` is a list of
+    sentences. `users_needed` is the number of users that the target needs, or None without a target.
+
+    >>> advice = advise(100, 50_000, epsilon=1.0)
+    >>> advice.recommended, advice.chosen.report_bytes
+    ('llh', 2)
+    >>> advice.plan().mechanism
+    <llh on 100 items, epsilon 1, 9-bit reports>
     """
 
     items: int
@@ -61,7 +68,7 @@ class Advice:
         return next(o for o in self.options if (o.mechanism, o.epsilon) == (self.recommended, self.epsilon))
 
     def table(self) -> Table:
-        """A row for each option; errors and thresholds in users, `calibrated` the root of the mean squared error."""
+        """A row for each option. Errors and thresholds are in users; `calibrated` is a root mean squared error."""
         numbers = {
             "epsilon": [option.epsilon for option in self.options],
             "bytes": [option.report_bytes for option in self.options],
@@ -76,7 +83,7 @@ class Advice:
 
     @cached_property
     def curve(self) -> Table:
-        """The errors against epsilon, each with the mechanism that is best there."""
+        """The errors at several epsilons, each with the mechanism that is best there."""
         known = {o.epsilon: o for o in self.options if o.mechanism == self.recommended or len(self._epsilons) > 1}
         best = [known.get(epsilon) or best_option(epsilon, self.chosen.shape) for epsilon in CURVE]
         columns = {
@@ -92,14 +99,17 @@ class Advice:
         return {option.epsilon for option in self.options}
 
     def plan(self, domain: Domain | int | Sequence[Item] | None = None) -> Plan:
-        """The plan that is recommended, for these items (or for 0, 1, .. if none are named)."""
+        """The recommended plan for these items; without a domain, the items are 0, 1, 2 and so on."""
         plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon)
         if plan.domain.size != self.items:
-            raise DomainError(f"the advice is for {self.items:,} items, and the domain has {plan.domain.size:,}")
+            raise DomainError(
+                f"this advice is for {self.items:,} items, but the domain has {plan.domain.size:,}: "
+                "ask for advice with that number of items"
+            )
         return plan
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Error against epsilon, raw and calibrated; matplotlib draws it."""
+        """Plot the raw and the calibrated error against epsilon, with matplotlib."""
         from localdp import plots
 
         axes = plots.figure().add_subplot() if axes is None else axes
@@ -119,7 +129,7 @@ class Advice:
         return axes
 
     def to_json(self) -> str:
-        """Everything, for machines. `raw_error` and `calibrated_error` are means of squares over the items."""
+        """All fields as JSON. `raw_error` and `calibrated_error` are mean squared errors over the items."""
         fields = ("items", "users", "epsilon", "recommended", "like", "users_needed", "why")
         document: dict[str, Any] = {name: getattr(self, name) for name in fields}
         names = ("mechanism", "epsilon", "report_bytes", "standard_error", "threshold", "smallest_share")
@@ -133,10 +143,9 @@ class Advice:
         chosen = self.options.index(self.chosen)
         marked = [f"{'>' if place == chosen else ' '} {row}" for place, row in enumerate(rows)]
         curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "calibrated", "raw")), strict=True)
-        paragraphs = [textwrap.fill(sentence, _WIDTH) for sentence in (sentences.LEGEND, *self.why)]
-        return "\n".join(
-            [title, "", f"  {head}", *marked, "", *_interleaved(paragraphs), sentences.picture(list(curve))]
-        )
+        table = "\n".join([f"  {head}", *marked])
+        paragraphs = [textwrap.fill(sentence, sentences.WIDTH) for sentence in self.why]
+        return "\n\n".join([title, table, sentences.legend(), *paragraphs, sentences.picture(list(curve))])
 
     def __repr__(self) -> str:
         return (
@@ -153,13 +162,18 @@ def advise(
     smallest_share: float | str | None = None,
     like: Like = ZIPF,
 ) -> Advice:
-    """What to expect of each mechanism before anything is collected, which one to take, and why.
+    """Predict the accuracy of each mechanism before anything is collected, and say which to take and why.
 
-    With `epsilon`, all mechanisms are compared at that budget; without, the best one at 0.5, 1, 2 and 4. A target is
-    a share of the users, such as 0.001 or "0.1%": `target_error` the standard error of a raw frequency,
-    `smallest_share` an item that is to be seen. With a target, the least epsilon that reaches it with these users is
-    found; with a target and an epsilon, the number of users it takes. `like` says how unequal the items are: "zipf",
-    "power-law", a data set ("retail"), a file, or a list of frequencies.
+    | given | what is compared or found |
+    |---|---|
+    | `users` | the best mechanism at epsilon 0.5, 1, 2 and 4 |
+    | `users` and `epsilon` | all mechanisms at this epsilon |
+    | `users` and a target | the smallest epsilon that reaches the target |
+    | `epsilon` and a target | the number of users that the target needs |
+
+    A target is a share of the users, such as 0.001 or "0.1%": `target_error` is the standard error to reach for a raw
+    frequency, and `smallest_share` is the share of users that hold an item which must be detected. `like` says how
+    unequal the items are: "zipf", "power-law", a data set such as "retail", a file, or a list of frequencies.
 
     >>> advice = advise(1_000, 100_000, epsilon=1.0)
     >>> advice.recommended, round(advice.chosen.standard_error)
@@ -167,7 +181,7 @@ def advise(
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
     2.55
     """
-    items = create("auto", items, LADDER[0]).mechanism.size  # refuses what is no number of items
+    items = create("auto", items, LADDER[0]).mechanism.size  # raises DomainError if it is not a number of items
     target = checked_target(target_error, smallest_share)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -185,50 +199,43 @@ def advise(
 def _one_epsilon(
     items: int, given: int | None, epsilon: float, like: Like, target: Target | None, found: bool = False
 ) -> Advice:
-    """All mechanisms at one epsilon, for the users given or as many as the target takes."""
+    """Compare all mechanisms at one epsilon. `found` says that the epsilon was computed from the target.
+
+    If the number of users was not given, it is the number that the target needs.
+    """
     choice = create("auto", items, epsilon)
     needed = None if target is None else target.users(choice.mechanism)
     users = given or checked_users(needed)
     options = every_option(epsilon, shaped(like, items, users))
     chosen = next(option for option in options if option.mechanism == choice.mechanism.name)
-    reason = choice.why.removeprefix(chosen.mechanism)
-    why = [f"Take {chosen.mechanism}: it{reason}.", sentences.odds(epsilon)]
+    why = [sentences.take(choice.why), sentences.odds(epsilon)]
     if target is not None:
         others = [(step, target.users(create("auto", items, step).mechanism)) for step in LADDER if step != epsilon]
         why.append(sentences.reached(target, chosen, None if found else given, others))
-    if found:
-        why.insert(
-            0, f"Epsilon {epsilon:g} is the least, in steps of 0.01, at which {users:,} users are enough {target}."
-        )
+        if found:
+            why.insert(0, sentences.least_epsilon(target, epsilon, users))
     why += [*sentences.outlook(chosen), *sentences.assumption(chosen.shape.name)]
     return Advice(items, users, epsilon, chosen.mechanism, chosen.shape.name, options, tuple(why), needed)
 
 
 def _ladder(items: int, users: int, like: Like) -> Advice:
+    """Compare the best mechanism at each epsilon of the ladder, and recommend one of these epsilons."""
     shape = shaped(like, items, users)
     options = tuple(best_option(epsilon, shape) for epsilon in LADDER)
     common = Target(share=COMMON)
     enough = [option for option in options if option.smallest_share <= COMMON]
-    chosen = enough[0] if enough else options[-1]
     if enough:
-        least = common.epsilon(items, users)
-        exactly = f" ({least:g} would just do)" if least < chosen.epsilon else ""
-        first = f"the least of these at which an item held by {percent(COMMON)} of the users is seen{exactly}"
+        chosen = enough[0]
+        first = sentences.smallest_epsilon_that_detects(COMMON, chosen.epsilon, common.epsilon(items, users))
     else:
-        first = (
-            f"with so few users an item held by {percent(COMMON)} of them is not seen at any of these (at epsilon 1 "
-            f"that takes {common.users(options[1].made):,} users), and this is the most accurate"
-        )
-    reason = create("auto", items, chosen.epsilon).why.removeprefix(chosen.mechanism)
-    why = [
-        f"Take epsilon {chosen.epsilon:g}: {first}. The smaller the epsilon, the better everybody is protected.",
-        f"Take {chosen.mechanism}: it{reason}.",
+        chosen = options[-1]
+        at_one = options[LADDER.index(1.0)].made
+        first = sentences.no_epsilon_detects(COMMON, chosen.epsilon, common.users(at_one))
+    why = (
+        first,
+        sentences.take(create("auto", items, chosen.epsilon).why),
         sentences.odds(chosen.epsilon),
         *sentences.outlook(chosen),
         *sentences.assumption(shape.name),
-    ]
-    return Advice(items, users, chosen.epsilon, chosen.mechanism, shape.name, options, tuple(why))
-
-
-def _interleaved(sentences: list[str]) -> list[str]:
-    return [part for sentence in sentences for part in (sentence, "")]
+    )
+    return Advice(items, users, chosen.epsilon, chosen.mechanism, shape.name, options, why)

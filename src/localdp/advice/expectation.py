@@ -1,22 +1,22 @@
-r"""The error to expect of Calibrate, by quadrature: nobody is simulated.
+r"""The error to expect after Calibrate, computed by numerical integration: nobody is simulated.
 
-Let the d frequencies have the shape p (a share p(k) of the items is held by k users) and let
+Let p be the shape of the frequencies: a share p(k) of the d items is held by k users. An estimate is
 
     fhat = k + s,     s ~ N(0, Var_k),     Var_k = n q*(1-q*)/(p*-q*)^2 + k (1-p*-q*)/(p*-q*).
 
-Calibrate takes fhat to m(fhat), the posterior mean under a prior. Whatever m is, its mean squared error over the items
-is
+Calibrate maps each estimate fhat to m(fhat), the posterior mean under a prior. For any function m, the mean squared
+error over the items is
 
-    error(m) = (1/d) sum_i E[(m(fhat_i) - f_i)^2] = sum_k p(k) \int phi((x - k)/sd_k)/sd_k (m(x) - k)^2 dx,
+    error(m) = (1/d) sum_i E[(m(fhat_i) - f_i)^2] = sum_k p(k) \int phi((x - k)/sd_k)/sd_k (m(x) - k)^2 dx.
 
-exactly, even where the noise of different items is correlated: expectations add. The integral is a sum over steps of a
-quarter of a deviation, which for functions as smooth as these is exact to five digits or more.
+This is exact even if the noise of different items is correlated, because expectations add. The integral is computed as
+a sum in steps of a quarter of a standard deviation, which is exact to five digits or more for such smooth functions.
 
-If the prior is the shape itself, m(x) = E[f | x] and the error is E[Var(f | fhat)], the Bayes risk: the least there is.
-Calibrate does not know the shape and learns a prior from the estimates. With many items the estimates are distributed
-as expected, with the density sum_k p(k) phi((x - k)/sd_k)/sd_k, so the prior that it learns from d of them is the one
-fitted to d times this density. The error of that prior's m is the error to expect. On Retail at epsilon 1 it is 12%
-above the Bayes risk, which matters; at epsilon 4, half a percent.
+Which m? If the prior were the shape itself, m(x) = E[f | x], the error would be E[Var(f | fhat)]. This is the Bayes
+risk, the smallest error possible. But Calibrate does not know the shape: it learns a prior from the estimates. With
+many items, the estimates are distributed as expected, with density sum_k p(k) phi((x - k)/sd_k)/sd_k. So the prior
+that Calibrate learns from d estimates is the prior fitted to d times this density, and the error of its m is the error
+to expect. On Retail at epsilon 1 it is 12% above the Bayes risk, which matters; at epsilon 4 it is 0.5% above.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from localdp.calibrate.posterior import Posterior
 from localdp.priors import FittedPrior, Noise, Observations, prior_named
 from localdp.types import Vector
 
-_STEP, _REACH = 0.25, 6.5  # of the integral over the noise, in deviations
-_LOWEST = 6.0  # deviations below zero: fewer than one estimate in a billion
-_BINS = 4  # to a deviation: nothing is blurred, since they hold densities and not estimates
-_LEAST_COUNT = 1e-3  # of an estimate, in a bin: less makes no difference
+_STEP, _REACH = 0.25, 6.5  # step and limit of the integral over the noise, in standard deviations
+_LOWEST = 6.0  # standard deviations: fewer than one estimate in a billion lies farther below zero
+_BINS = 4  # in a standard deviation; bins hold densities, so coarse ones lose nothing
+_LEAST_COUNT = 1e-3  # bins with fewer estimates than this are left out: they make no difference
 
 
 def calibrated_error(shape: Shape, noise: Noise) -> float:
-    """The mean squared error to expect of `estimate.calibrate()`."""
+    """The expected mean squared error of `estimate.calibrate()`, with the prior that it would learn."""
     learnt = prior_named("auto").fit(ExpectedObservations.of(shape, noise.usable(shape.users)))
     return expected_error(shape, noise, learnt)
 
 
 def expected_error(shape: Shape, noise: Noise, prior: FittedPrior) -> float:
-    """The mean squared error to expect of Calibrate with this prior; with that of the shape, the Bayes risk."""
+    """The expected mean squared error of Calibrate with this prior. With the shape as prior, it is the Bayes risk."""
     away = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
     weights = np.exp(-0.5 * away**2)
     deviations = np.sqrt(noise.usable(shape.users).variance_at(shape.frequencies))
@@ -56,28 +56,31 @@ def expected_error(shape: Shape, noise: Noise, prior: FittedPrior) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ExpectedObservations(Observations):
-    """The estimates of items with frequencies of a shape, as they are expected to be distributed."""
+    """The expected distribution of the estimates of items with frequencies of this shape, in place of a sample."""
 
     shape: Shape
 
     @classmethod
     def of(cls, shape: Shape, noise: Noise) -> ExpectedObservations:
-        """What a collector would see of this shape through this noise."""
+        """The estimates that a collector expects if frequencies of this shape get this noise."""
+        # A frequency that fewer than half an item is expected to reach or exceed would not be in a sample.
         likely = shape.items * np.cumsum(shape.masses[::-1])[::-1] > 0.5
         return cls(shape.frequencies[likely], noise, shape.users, shape)
 
     @property
     def d(self) -> int:
+        """The number of items; the attribute `estimates` has one entry for each frequency instead."""
         return self.shape.items
 
     @cached_property
     def spread(self) -> float:
+        """The variance of the frequencies over the items, without noise."""
         away = self.shape.frequencies - self.mean
         return float(self.shape.masses @ away**2)
 
     @cached_property
     def tail(self) -> Vector:
-        """Beyond the cut an estimate is as good as its frequency: the middles of equal shares of the items there."""
+        """Estimates beyond the cut, where noise hardly matters: frequencies at evenly spaced quantiles of the shape."""
         far = self.shape.frequencies > self.cut
         total = self.d * np.cumsum(self.shape.masses[far])
         count = int(np.rint(total[-1])) if far.any() else 0
@@ -86,6 +89,7 @@ class ExpectedObservations(Observations):
 
     @cached_property
     def binned(self) -> tuple[Vector, Vector]:
+        """Grid points up to the cut, and the expected number of estimates at each."""
         near = self.shape.frequencies <= self.cut
         held, masses = self.shape.frequencies[near], self.shape.masses[near]
         deviations = np.sqrt(self.noise.variance_at(held))

@@ -1,4 +1,4 @@
-"""What a mechanism would give: the size of a report, the noise, and what could be seen through it."""
+"""The options to choose from: one mechanism at one epsilon, with its report length, its errors and what it detects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ from localdp.mechanisms import MECHANISMS, Mechanism, create
 from localdp.priors import Noise
 
 SEEN = 0.9
-"""An item counts as seen if its raw estimate passes the significance threshold with this probability."""
+"""An item counts as detected if its raw estimate exceeds the significance threshold with this probability."""
 
 ORDER = ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
+"""The order of the mechanisms in tables: simple ones first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A mechanism at an epsilon, for frequencies of a shape. Errors are in users."""
+    """A mechanism at an epsilon, and what to expect of it for frequencies of this shape. Errors are in users.
+
+    >>> from localdp.advice.shapes import shaped
+    >>> option = best_option(1.0, shaped("zipf", items=1_000, users=100_000))
+    >>> option.mechanism, option.report_bytes, round(option.standard_error), round(option.calibrated_rms)
+    ('llh', 2, 607, 155)
+    """
 
     made: Mechanism
     shape: Shape
@@ -37,30 +44,30 @@ class Option:
 
     @property
     def epsilon(self) -> float:
-        """The budget asked for."""
+        """The requested privacy budget."""
         return self.made.requested_epsilon
 
     @property
     def report_bytes(self) -> int:
-        """The length of a report."""
+        """The length of a report in bytes."""
         return self.made.report_bytes
 
     @property
     def standard_error(self) -> float:
-        """The standard deviation of the noise of an item that nobody holds."""
+        """The standard deviation of the raw estimate of an item that nobody holds, in users."""
         return math.sqrt(self.made.variance(self.shape.users))
 
     @property
     def threshold(self) -> float:
-        """The significance threshold: raw estimates above it are no accident."""
+        """The significance threshold in users. With probability 95%, no unheld item's raw estimate exceeds it."""
         return significance_threshold(self.standard_error, self.made.size)
 
     @property
     def smallest_share(self) -> float:
-        """The share of the users that an item needs to be seen; above 1, nothing can be.
+        """The smallest share of users that is detected. Above 1, not even an item that everybody holds is.
 
-        The estimate of an item with f users passes the threshold T with probability Phi(z) when
-        f = T + z sqrt(Var + f excess), a quadratic equation in f.
+        The estimate of an item with f holders exceeds the threshold T with probability Phi(z) when
+        f = T + z sqrt(Var + f excess). This is a quadratic equation in f.
         """
         z, excess = NormalDist().inv_cdf(SEEN), self.made.excess_variance
         own = z * excess / 2
@@ -69,17 +76,17 @@ class Option:
 
     @property
     def raw_error(self) -> float:
-        """The mean squared error over the items of the raw estimates, the noise that holders add included."""
+        """The expected mean squared error of the raw estimates over all items, with the variance that holders add."""
         return self.made.variance(self.shape.users) + self.made.excess_variance * self.shape.users / self.made.size
 
     @cached_property
     def calibrated_error(self) -> float:
-        """The mean squared error over the items to expect after Calibrate: `ldp.metrics.estimation_error`."""
+        """The expected mean squared error over all items after Calibrate (`ldp.metrics.estimation_error`)."""
         return calibrated_error(self.shape, self.noise)
 
     @property
     def raw_rms(self) -> float:
-        """The root of the raw error, in users: the standard error, and a little more."""
+        """The root of the raw error, in users: a little more than the standard error, because of held items."""
         return math.sqrt(self.raw_error)
 
     @property
@@ -89,14 +96,14 @@ class Option:
 
     @property
     def items_seen(self) -> float:
-        """How many items would pass the significance threshold, on average."""
+        """How many items exceed the significance threshold, on average."""
         deviations = np.sqrt(self.noise.variance_at(self.shape.frequencies))
         chances = ndtr((self.shape.frequencies - self.threshold) / deviations)
         return float(self.shape.items * (self.shape.masses @ chances))
 
     @property
     def noise(self) -> Noise:
-        """The noise of an estimate."""
+        """The noise of a raw estimate."""
         return Noise(self.made.variance(self.shape.users), self.made.excess_variance)
 
     def __repr__(self) -> str:
@@ -104,7 +111,7 @@ class Option:
 
 
 def every_option(epsilon: float, shape: Shape) -> tuple[Option, ...]:
-    """Every mechanism that exists at this epsilon."""
+    """All mechanisms that can be made at this epsilon."""
     options = []
     for name in (*ORDER, *(name for name in MECHANISMS if name not in ORDER)):
         try:
@@ -115,5 +122,5 @@ def every_option(epsilon: float, shape: Shape) -> tuple[Option, ...]:
 
 
 def best_option(epsilon: float, shape: Shape) -> Option:
-    """The mechanism that `auto` takes."""
+    """The mechanism that `auto` takes at this epsilon."""
     return Option(create("auto", shape.items, epsilon).mechanism, shape)

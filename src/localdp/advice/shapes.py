@@ -1,14 +1,15 @@
-"""How unequal the items may be, before anything is known: the frequencies of d items among n users, under a name.
+"""How unequal the items may be, before anything is collected: assumed frequencies of d items among n users.
 
 | name | the frequencies |
 |---|---|
 | `zipf` | the r-th most frequent item has a share proportional to 1/r (Zipf's law); needs no parameter |
 | `power-law` | the paper's prior k^-alpha on 1..n, with the alpha that makes the mean n/d |
-| `retail`, `kosarak-100k`, `kosarak` | as in these data |
+| `retail`, `kosarak-100k`, `kosarak` | as in these data sets |
 | a file or a list | as in your data: a FIMI file, a spectrum, or frequencies |
 
-Whatever the shape, its mean is n/d, for every user holds one item. Data on other numbers of users are scaled. On fewer
-items, the most frequent ones are taken; on more, the same distribution: a tenth of the items are still a tenth.
+Each user holds one item, so the mean of every shape is n/d. Data about another number of users are scaled to n users.
+If the data have more than d items, the d most frequent are taken. If they have fewer, the proportions stay: what held
+for a tenth of their items holds for a tenth of the d items.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ from localdp.priors import Fixed, Noise, Observations, PowerLaw
 from localdp.types import Places, Vector
 
 Like = str | Path | Sequence[int] | NDArray[Any]
+"""A name from the table above, a file, or frequencies."""
 
 ZIPF, POWER_LAW = "zipf", "power-law"
 
-_EXACT_RANKS = 512
-_RANK_STEP = 0.02
-_LOG_STEP = 0.2
+_EXACT_RANKS = 512  # of Zipf's law; later ranks are grouped
+_RANK_STEP = 0.02  # of the logarithm of the rank, from group to group
+_LOG_STEP = 0.2  # of the logarithm of the frequency, between nodes for the power law
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A distribution of the frequencies of items among users: whole frequencies, ascending, and the share of each."""
+    """A distribution of frequencies: whole numbers of users, ascending, and the share of the items that has each."""
 
     name: str
     items: int
@@ -50,15 +52,20 @@ class Shape:
 
     @property
     def prior(self) -> Fixed:
-        """The shape as a prior that is known beforehand."""
+        """The shape as a prior, for somebody who knows it beforehand."""
         return Fixed(self.frequencies, self.masses)
 
 
 def shaped(like: Like, items: int, users: int) -> Shape:
-    """The frequencies of so many items among so many users, after a name, a file or a list."""
+    """The shape that `like` describes, for this number of items and users.
+
+    >>> shape = shaped([8, 1, 1], items=3, users=20)
+    >>> shape.frequencies.tolist(), shape.masses.round(3).tolist()
+    ([2.0, 16.0], [0.667, 0.333])
+    """
     name, (frequencies, weights) = _found(like, items, users)
     masses = weights / weights.sum()
-    # A share that comes to 3.4 users is taken as 3 for some items and 4 for others, which keeps the mean.
+    # Scaled frequencies are not whole. Where 3.4 users are due, 60% of the items get 3 and 40% get 4: same mean.
     floor = np.floor(frequencies)
     above = masses * (frequencies - floor)
     values, place = np.unique(np.concatenate([floor, floor + 1]), return_inverse=True)
@@ -68,6 +75,7 @@ def shaped(like: Like, items: int, users: int) -> Shape:
 
 
 def _found(like: Like, items: int, users: int) -> tuple[str, tuple[Vector, Vector]]:
+    """The name of the shape, its frequencies (not yet whole) and a weight for each."""
     if isinstance(like, str):
         if like == ZIPF:
             return ZIPF, _zipf(items, users)
@@ -78,27 +86,31 @@ def _found(like: Like, items: int, users: int) -> tuple[str, tuple[Vector, Vecto
     if isinstance(like, str | Path):
         if not Path(like).is_file():
             names = ", ".join((ZIPF, POWER_LAW, *NOTES))
-            raise InvalidInputError(f"there is no shape and no file {str(like)!r:.60}: say {names}, or name a file")
+            raise InvalidInputError(
+                f"there is no shape and no file {str(like)!r:.60}: choose one of {names}, or name a file"
+            )
         read = datasets.read(like)
         return read.name, _scaled(read.frequencies, items, users)
     known = Fixed(like)
-    return "the list given", _scaled(np.repeat(known.values, _counts(like, known.values)), items, users)
+    return "the list given", _scaled(np.repeat(known.values, _occurrences(like, known.values)), items, users)
 
 
-def _counts(like: Sequence[int] | NDArray[Any], values: Vector) -> Places:
+def _occurrences(like: Sequence[int] | NDArray[Any], values: Vector) -> Places:
+    """How many elements of the list equal each of the values, which are its distinct elements in ascending order."""
     return np.bincount(np.searchsorted(values, np.asarray(like, np.float64)), minlength=values.size)
 
 
 def _scaled(frequencies: NDArray[Any], items: int, users: int) -> tuple[Vector, Vector]:
+    """The distinct frequencies of the most frequent items, scaled to the mean users/items, and their weights."""
     heaviest = np.sort(frequencies.astype(np.float64))[::-1][:items]
     if not heaviest.any():
-        raise InvalidInputError("nobody holds any of these items, so they have no shape")
+        raise InvalidInputError("nobody holds any of these items: `like` needs at least one frequency above 0")
     values, counts = np.unique(heaviest, return_counts=True)
     return values * (users / items / heaviest.mean()), counts.astype(np.float64)
 
 
 def _zipf(items: int, users: int) -> tuple[Vector, Vector]:
-    """The first ranks one by one, the others in groups, each with its mean."""
+    """The first ranks one by one; the others in groups, each with its mean frequency and its number of items."""
     exact = min(items, _EXACT_RANKS)
     groups = np.geomspace(exact, items, 1 + int(np.log(items / exact) / _RANK_STEP))
     ends = np.unique(np.concatenate([np.arange(1.0, exact + 1), groups.round(), [items]]))
@@ -108,9 +120,11 @@ def _zipf(items: int, users: int) -> tuple[Vector, Vector]:
 
 
 def _power_law(items: int, users: int) -> tuple[Vector, Vector]:
-    one_per_item = np.broadcast_to(np.zeros(1), items)  # only their number and that of the users matter
-    prior = PowerLaw().fit(Observations(one_per_item, Noise(1.0), users), "mean-variance")
-    rule = logarithmic(1, users, step=_LOG_STEP)
-    masses = np.exp(prior.log_mass(rule.nodes)) * rule.weights
-    held = min(1.0, users / items / float(masses @ rule.nodes))  # the law begins at 1: with fewer users, some have none
-    return np.append(0.0, rule.nodes), np.append(1 - held, held * masses)
+    """Quadrature nodes and weights of the power law that has the right mean."""
+    any_estimates = np.broadcast_to(np.zeros(1), items)  # the fit uses only their number and that of the users
+    prior = PowerLaw().fit(Observations(any_estimates, Noise(1.0), users), "mean-variance")
+    quadrature = logarithmic(1, users, step=_LOG_STEP)
+    masses = np.exp(prior.log_mass(quadrature.nodes)) * quadrature.weights
+    # The law begins at 1 user for each item. With fewer users than items, the other items have nobody.
+    held = min(1.0, users / items / float(masses @ quadrature.nodes))
+    return np.append(0.0, quadrature.nodes), np.append(1 - held, held * masses)

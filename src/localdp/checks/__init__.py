@@ -1,9 +1,10 @@
-"""Checks that anybody can run on a mechanism or a prior of their own, and that this library runs on all of its own.
+"""Public checks for authors of a mechanism or a prior; the tests run them on all mechanisms and priors of the library.
 
 >>> from localdp.mechanisms import RandomizedResponse
 >>> check_mechanism(RandomizedResponse)
 
-A failed check raises `CheckFailure` with a sentence that says what was found.
+Nothing is printed if all checks pass. A failed check raises `CheckFailure`; its message says what was checked, what was
+found and what was expected.
 """
 
 from localdp.checks.failure import CheckFailure

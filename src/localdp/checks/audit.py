@@ -1,11 +1,12 @@
-"""The statistical audit: what an attacker can prove about epsilon from the bytes that leave the device.
+"""The statistical audit: a lower bound on epsilon, from nothing but the bytes that leave the device.
 
-For every mechanism here the reports that best tell a holder of x from a holder of y are those that support x and
-not y: each of them is e^epsilon times as likely under x. The audit sends many reports of either through
-the wire, counts that event on the bytes read back, and bounds both probabilities by Clopper-Pearson: with p_x at
-least `low` and p_y at most `high`, epsilon is at least ln(low/high), wrongly with probability at most `error`.
+For every mechanism here, the reports that best tell a holder of x from a holder of y are those that support x but not
+y: each is e^epsilon times as likely under x. The audit makes many reports of both values, writes and reads them as
+batches, and counts this event. Clopper-Pearson intervals then give a lower limit `low` for its probability under x and
+an upper limit `high` under y, and epsilon is at least ln(low/high). This bound is wrong with probability `error` at
+most.
 
-A bound above epsilon is a leak. One far below is over-noising: privacy nobody asked for, paid in accuracy.
+A bound above epsilon is a leak. A bound far below it means too much noise: accuracy was lost for nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import numpy as np
 from localdp.mechanisms import Mechanism
 from localdp.plan import Plan
 
-FLOOR = 0.85  # an honest mechanism stays above it but once in 1e9 audits of a million trials
+FLOOR = 0.85
+"""The least share of epsilon for the bound. Correct mechanisms fail it about once in 1e9 audits of a million trials."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What the audit of one mechanism found."""
+    """The result of auditing one mechanism: `bound` is the lower bound on its epsilon."""
 
     mechanism: Mechanism
     trials: int
@@ -31,22 +33,28 @@ class Audit:
 
     @property
     def floor(self) -> float:
-        """The bound that a mechanism which spends its whole budget reaches: well above this share of epsilon."""
+        """A mechanism that uses its whole budget gets a bound above this."""
         return FLOOR * self.mechanism.requested_epsilon
 
     @property
     def leaks(self) -> bool:
-        """More can be told from a report than epsilon allows."""
+        """Whether a report reveals more than epsilon allows."""
         return self.bound > self.mechanism.requested_epsilon
 
     @property
     def wastes(self) -> bool:
-        """Less can be told from a report than epsilon would have allowed."""
+        """Whether a report reveals much less than epsilon allows, so that accuracy is lost."""
         return self.bound < self.floor
 
 
 def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6) -> Audit:
-    """Bound epsilon from below with `trials` reports of either of two values, by secure randomness."""
+    """A lower bound on epsilon from `trials` reports of each of two values, made with secure randomness.
+
+    >>> from localdp.mechanisms import create
+    >>> result = audit(create("grr", 2, 1.0).mechanism, trials=100_000)
+    >>> result.leaks, result.wastes
+    (False, False)
+    """
     from scipy.stats import beta
 
     likely, unlikely = (_hits(mechanism, value, trials) for value in (0, mechanism.size - 1))
@@ -56,7 +64,7 @@ def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6) ->
 
 
 def _hits(mechanism: Mechanism, value: int, trials: int) -> int:
-    """How many reports of holders of the value support the first item and not the last."""
+    """How many reports of this value support the first item and not the last."""
     plan = Plan(mechanism.size, mechanism)
     rows = plan.read(plan.privatize(np.full(trials, value)).to_bytes()).rows
     return int((mechanism.supports(rows, 0) & ~mechanism.supports(rows, mechanism.size - 1)).sum())

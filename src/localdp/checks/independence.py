@@ -1,9 +1,10 @@
-"""Nothing but the report may depend on the value: not its length, not the randomness drawn, not the path taken."""
+"""Check that only the content of a report depends on the value: not its length, the randomness or the code path."""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
 from types import FrameType
 from typing import Any
@@ -16,32 +17,65 @@ from localdp.mechanisms import Mechanism
 from localdp.randomness.keystream import secure, seeded
 
 _USERS = 500
+_Lines = list[tuple[str, int]]  # files and line numbers, in the order of execution
 
 
 def check_value_independence(kind: Kind, seed: int = 0) -> None:
-    """Same report length, same number of random words and same lines executed for every value; no repeated noise."""
+    """Every value must give the same report length, draw as many random words and execute the same lines.
+
+    Catches side channels: a report that is longer, or takes longer, for some values. It also catches noise that
+    repeats although the randomness is secure.
+    """
     for mechanism in instances(kind, sizes=(*SMALL_SIZES, 130)):
-        mechanism.randomize(np.zeros(_USERS, np.int64), seeded(seed))  # fills caches and makes room, which happens once
-        seen = []
+        mechanism.randomize(np.zeros(_USERS, np.int64), seeded(seed))  # fills caches, which would change the first path
+        runs = []
         for value in telling_values(mechanism):
             source = seeded(seed)
             with _Tracer(kind) as tracer:
                 rows = mechanism.randomize(np.full(_USERS, value, np.int64), source)
-            seen.append((value, rows.shape, source.drawn, tracer.lines))
-        for (value, *one), (another, *other) in pairwise(seen):
-            which = f"for value {another} than for {value}"
-            require(one[0] == other[0], f"the report of {mechanism!r} has another length {which}")
-            require(one[1] == other[1], f"{mechanism!r} draws another amount of randomness {which}")
-            require(one[2] == other[2], f"{mechanism!r} takes another path {which}")
+            runs.append(_Run(value, rows.shape, source.drawn, tracer.lines))
+        for one, other in pairwise(runs):
+            _require_alike(mechanism, one, other)
         once, twice = (mechanism.randomize(np.zeros(_USERS, np.int64), secure()).tobytes() for _ in range(2))
-        require(once != twice, f"{mechanism!r} repeats its noise under secure randomness")
+        require(
+            once != twice,
+            f"{mechanism!r} returned the same {_USERS} reports twice with secure randomness; expected new noise each "
+            "time: does it use a fixed seed?",
+        )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What can be observed while a mechanism randomizes one value for many users."""
+
+    value: int
+    shape: tuple[int, ...]
+    words: int
+    lines: _Lines
+
+
+def _require_alike(mechanism: Mechanism, one: _Run, other: _Run) -> None:
+    """Nothing observable tells the two values apart."""
+    differences = (pair for pair in zip(one.lines, other.lines, strict=False) if pair[0] != pair[1])
+    (file, line), (another_file, another_line) = next(differences, (("", 0), ("", 0)))
+    for what, found, otherwise in (
+        ("returns reports of shape", str(one.shape), str(other.shape)),
+        ("draws", f"{one.words} random words", f"{other.words} random words"),
+        ("executes", f"{file}:{line}", f"{another_file}:{another_line}"),
+        ("executes", f"{len(one.lines)} lines", f"{len(other.lines)} lines"),
+    ):
+        require(
+            found == otherwise,
+            f"{mechanism!r} {what} {found} for value {one.value} and {otherwise} for value {other.value}; expected no "
+            "difference, since an observer could tell the values apart by it",
+        )
 
 
 class _Tracer:
-    """Record the lines that run in this library's files and in those of the mechanism."""
+    """Record the lines that are executed in the files of this library and of the mechanism, while it is entered."""
 
     def __init__(self, kind: Kind) -> None:
-        self.lines: list[tuple[str, int]] = []
+        self.lines: _Lines = []
         library = inspect.getfile(Mechanism).rsplit("mechanisms", 1)[0]
         self._files = (library, *{inspect.getfile(base) for base in kind.__mro__ if issubclass(base, Mechanism)})
 

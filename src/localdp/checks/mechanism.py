@@ -1,4 +1,4 @@
-"""What a mechanism must satisfy: exact privacy, an honest channel, unbiased estimates, a strict wire."""
+"""All checks of a mechanism: exact privacy, the stated channel, unbiased estimates, strict reading of reports."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
     check_wire,
     check_merging,
 )
+"""Each takes a mechanism class and a seed."""
 
 
 def check_mechanism(kind: Kind | str, seed: int = 0) -> None:
-    """Run every check on a mechanism class (or the name of one of ours); `CheckFailure` if one fails."""
+    """Run all checks on a mechanism class, or on one of the library's mechanisms by its name.
+
+    Raises `CheckFailure` at the first check that fails. The seed makes the statistical checks reproducible.
+    """
     resolved = type(create(kind, 2, EPSILONS[0]).mechanism) if isinstance(kind, str) else kind
     for check in MECHANISM_CHECKS:
         check(resolved, seed)

@@ -1,4 +1,4 @@
-"""What a prior must satisfy, once fitted: a distribution, an exact posterior, and the limits that any posterior has."""
+"""Checks of a fitted prior: a proper distribution, an exact posterior, the right limits of small and large noise."""
 
 from __future__ import annotations
 
@@ -15,37 +15,47 @@ from localdp.types import Vector
 
 _USERS = 6_000
 _ITEMS = 1_000
-_DEVIATIONS = (0.5, 5.0, 80.0)
+_DEVIATIONS = (0.5, 5.0, 80.0)  # of the noise: much smaller than the frequencies, similar, and much larger
 
 
 def check_prior(prior: Prior | str, seed: int = 0) -> None:
-    """Run every check on a prior family (or the name of one of ours); `CheckFailure` if one fails."""
+    """Run all checks on a prior family, or on one of the library's priors by its name.
+
+    Raises `CheckFailure` at the first check that fails. The seed makes the data of the checks reproducible.
+    """
     family = prior_named(prior) if isinstance(prior, str) else prior
     for check in PRIOR_CHECKS:
         check(family, seed)
 
 
 def check_sums_to_one(family: Prior, seed: int = 0) -> None:
-    """The mass of all frequencies is 1, to 1e-6."""
+    """The probabilities of all frequencies 0..n must sum to 1, within 1e-6.
+
+    Catches a density with a wrong or missing normalising constant.
+    """
     for fitted, _ in _fits(family, seed):
         total = float(np.exp(logsumexp(_log_masses(fitted))))
-        require(abs(total - 1) < 1e-6, f"the masses of {fitted!r} sum to {total}")
+        require(abs(total - 1) < 1e-6, f"the probabilities of {fitted!r} sum to {total}; expected 1")
 
 
 def check_posterior_mean(family: Prior, seed: int = 0) -> None:
-    """The posterior mean is the sum over all frequencies, to a relative 1e-6, with constant and with growing noise."""
+    """The posterior mean must equal the plain sum over all frequencies, to a relative 1e-6.
+
+    Catches nodes that are too coarse for this prior. It tries noise that is the same for all items, and noise that
+    grows with the frequency.
+    """
     rng = np.random.default_rng(seed)
     for fitted, noise in _fits(family, seed):
         log_masses, k = _log_masses(fitted), np.arange(_USERS + 1.0)
         deviation = noise.deviation
-        some = rng.uniform(-9 * deviation, 25 * deviation, 120)
-        x = np.concatenate([some, rng.uniform(0, _USERS, 30), rng.normal(0, deviation, 300)])
+        around_zero = rng.uniform(-9 * deviation, 25 * deviation, 120)
+        x = np.concatenate([around_zero, rng.uniform(0, _USERS, 30), rng.normal(0, deviation, 300)])
         x = x[x < fitted.largest + deviation]
         if fitted.feature is not None:
             x = x[np.abs(x - fitted.feature[0]) < 30 * (fitted.feature[1] + deviation)]
         for excess in (0.0, 1.0):
             varying = Noise(noise.variance, excess)
-            x = x if excess == 0 else x[x >= 0]  # below zero, growing noise is not taken at its word
+            x = x if excess == 0 else x[x >= 0]  # with growing noise, the posterior clips estimates far below zero
             found = Posterior(fitted, varying, x).expect()
             logs = log_masses + varying.log_likelihood(x[:, None], k)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -54,26 +64,38 @@ def check_posterior_mean(family: Prior, seed: int = 0) -> None:
             worst = int(np.argmax(off))
             require(
                 off[worst] < 1e-6,
-                f"{fitted!r} with deviation {deviation:g}: the posterior mean at {x[worst]:.6g} is "
-                f"{exact[worst]:.10g}, not {found[worst]:.10g}",
+                f"{fitted!r} with noise of deviation {deviation:g}: for the estimate {x[worst]:.6g} the posterior mean "
+                f"is {found[worst]:.10g}; the sum over all frequencies gives {exact[worst]:.10g}",
             )
 
 
 def check_monotone(family: Prior, seed: int = 0) -> None:
-    """A larger estimate never gives a smaller calibrated frequency, and all lie in the support."""
+    """A larger estimate must not give a smaller calibrated frequency, and all of them must lie in 0..n.
+
+    Catches interpolation that oscillates, and numbers that overflow.
+    """
     for fitted, noise in _fits(family, seed):
         x = np.sort(np.random.default_rng(seed).uniform(-8 * noise.deviation, min(_USERS, 60 * noise.deviation), 3_000))
         means = Posterior(fitted, Noise(noise.variance), x).expect()
-        require(np.isfinite(means).all(), f"{fitted!r} gives a frequency that is not finite")
-        require((means >= 0).all() and (means <= fitted.n).all(), f"{fitted!r} leaves the range 0..n")
+        require(np.isfinite(means).all(), f"{fitted!r} gives calibrated frequencies that are infinite or not numbers")
+        require(
+            (means >= 0).all() and (means <= fitted.n).all(),
+            f"{fitted!r} gives calibrated frequencies from {means.min():g} to {means.max():g}; expected 0..{fitted.n}",
+        )
         drop = float(np.max(means[:-1] - means[1:], initial=0.0))
         require(
-            drop <= 1e-6 * max(1.0, float(means.max())), f"{fitted!r} decreases by {drop:g} where the estimate grows"
+            drop <= 1e-6 * max(1.0, float(means.max())),
+            f"{fitted!r} gives a calibrated frequency that falls by {drop:g} while the estimate grows; expected it "
+            "never to fall",
         )
 
 
 def check_limits(family: Prior, seed: int = 0) -> None:
-    """No noise gives the nearest frequency in the support back; boundless noise gives the mean of the prior."""
+    """Without noise the estimate must come back; with infinite noise, the mean of the prior.
+
+    Catches divisions by zero and lost digits at extreme variances. "Comes back" means the nearest frequency that the
+    prior holds possible.
+    """
     fitted, _ = next(_fits(family, seed))
     masses = np.exp(_log_masses(fitted))
     mean = float(masses @ np.arange(masses.size) / masses.sum())
@@ -81,42 +103,58 @@ def check_limits(family: Prior, seed: int = 0) -> None:
     for variance in (1e30, np.inf):
         found = Posterior(fitted, Noise(variance), x).expect()
         require(
-            np.allclose(found, mean, rtol=1e-3), f"{fitted!r} under boundless noise gives {found[0]:g}, not {mean:g}"
+            np.allclose(found, mean, rtol=1e-3),
+            f"{fitted!r} with noise of variance {variance:g} gives the posterior mean {found[0]:g}; expected the mean "
+            f"of the prior, {mean:g}",
         )
-    support = np.flatnonzero(np.isfinite(_log_masses(fitted)))
-    nearest = np.array([support[np.argmin(np.abs(support - value))] for value in x])
+    possible = np.flatnonzero(np.isfinite(_log_masses(fitted)))
+    nearest = np.array([possible[np.argmin(np.abs(possible - value))] for value in x])
     for variance in (0.0, 5e-324, 1e-9):
         found = Posterior(fitted, Noise(variance), x).expect()
         require(
             np.abs(np.abs(found - x) - np.abs(nearest - x)).max() < 1e-6,
-            f"{fitted!r} without noise gives {found.tolist()} for {x.tolist()}",
+            f"{fitted!r} with noise of variance {variance:g} gives {found.tolist()} for the estimates {x.tolist()}; "
+            f"expected the nearest possible frequencies, {nearest.tolist()}",
         )
 
 
 def check_equivariance(family: Prior, seed: int = 0) -> None:
-    """Items are treated alike, whatever their order, and twice the same."""
+    """The order of the items must not matter, and a second run must give the same result.
+
+    Catches randomness and state that is kept between fits.
+    """
     rng = np.random.default_rng(seed)
     for observations in _data(seed):
         once, again = (_calibrated(family, observations) for _ in range(2))
-        require(np.array_equal(once, again), f"{family!r} gives other frequencies for the same estimates")
+        require(
+            np.array_equal(once, again), f"{family!r}, run twice on the same estimates, gives different frequencies"
+        )
         order = rng.permutation(observations.d)
         shuffled = Observations(observations.estimates[order], observations.noise, observations.n)
         if family.name not in ("opt-in", "fixed"):
             require(
                 np.allclose(_calibrated(family, shuffled), once[order], rtol=1e-6, atol=1e-6),
-                f"{family!r} depends on the order of the items",
+                f"{family!r} gives other frequencies when the items are in another order; expected the same, reordered",
             )
 
 
 def check_never_far_from_the_estimate(family: Prior, seed: int = 0) -> None:
-    """Calibrating heavy-tailed frequencies does no harm where the noise is small beside them."""
+    """Items with frequencies far above the noise must keep their estimate, within six standard deviations.
+
+    Catches a prior that has no room for frequent items and pulls them down. Priors with light tails do this by design
+    and are not checked.
+    """
     truth = synthetic_truth(seed)
     observations = next(_data(seed))
     heavy = truth > 200 * observations.noise.deviation
     if family.name in ("gaussian", "laplace", "poisson", "fixed"):
         return
     off = np.abs(_calibrated(family, observations) - observations.estimates)[heavy]
-    require((off <= 6 * observations.noise.deviation).all(), f"{family!r} moves a frequent item by {off.max():g}")
+    most = 6 * observations.noise.deviation
+    require(
+        (off <= most).all(),
+        f"{family!r} moves the estimate of a frequent item by {off.max():g}; expected {most:g} at most",
+    )
 
 
 PRIOR_CHECKS: tuple[Callable[[Prior, int], None], ...] = (
@@ -137,6 +175,7 @@ def synthetic_truth(seed: int = 0) -> NDArray[np.int64]:
 
 
 def _data(seed: int) -> Iterator[Observations]:
+    """Estimates of the same frequencies under little, some and much noise."""
     rng = np.random.default_rng(seed + 1)
     truth = synthetic_truth(seed)
     for deviation in _DEVIATIONS:
@@ -145,6 +184,7 @@ def _data(seed: int) -> Iterator[Observations]:
 
 
 def _fits(family: Prior, seed: int) -> Iterator[tuple[FittedPrior, Noise]]:
+    """The family fitted to each of these data by each of its methods."""
     for observations in _data(seed):
         for method in family.methods:
             yield family.fit(observations, method), observations.noise
@@ -155,7 +195,7 @@ def _calibrated(family: Prior, observations: Observations) -> Vector:
 
 
 def _log_masses(fitted: FittedPrior) -> Vector:
-    """log p_f on every whole number 0..n."""
+    """The log probability of every frequency 0..n."""
     k = np.arange(_USERS + 1.0)
     if fitted.atoms is not None:
         return fitted.log_mass(k)

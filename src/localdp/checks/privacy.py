@@ -1,4 +1,4 @@
-"""Exact checks of privacy: every tape at a small width, every stated number at 64 bits."""
+"""Exact checks of privacy: every possible random input at a small width, and the stated epsilon at 64 bits."""
 
 from __future__ import annotations
 
@@ -15,49 +15,63 @@ from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
 from localdp.randomness import thresholds
 
-LONGEST_TAPE = 18
-_WIDEST = 10
+LONGEST_TAPE = 18  # bits: 2^18 runs for each value take well under a second
+_WIDEST = 10  # bits of a probability
 
 
 def check_exact_privacy(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here is random)
-    """Over all tapes: no ratio above e^epsilon, the stated one reached, and the stated channel, p* and q*."""
+    """Run every possible random input: the probabilities must be private and equal to the stated ones, as fractions.
+
+    Catches errors in the sampling code however small they are: a bias, a wrong rounding, swapped probabilities, a wrong
+    `ratio`, `channel`, `p` or `q`.
+    """
     rejects = redrawn = False
     for mechanism in _enumerable(kind):
         length = bits_read(mechanism)
         laws = [Law(mechanism, value, length) for value in range(mechanism.size)]
+        for value, law in enumerate(laws):
+            require(
+                np.array_equal(law.read, laws[0].read),
+                f"{mechanism!r} does not read as many random bits for value {value} as for value 0; expected the same "
+                "number for every value",
+            )
         probabilities = [law.probabilities for law in laws]
         _require_ratio(mechanism, probabilities)
         _require_channel(mechanism, probabilities)
         if mechanism.exactly_pure:
             _require_purity(mechanism, probabilities)
-        require(
-            all(np.array_equal(law.read, laws[0].read) for law in laws),
-            f"{mechanism!r} reads a different number of bits for different values",
-        )
         if (laws[0].read > length).any():
             rejects = True
             redrawn |= _require_same_law_when_redrawn(mechanism)
-    require(redrawn or not rejects, f"{kind.name} rejects draws, and reads too many bits to try every redraw")
+    require(
+        redrawn or not rejects,
+        f"{kind.name} rejects some draws and draws again, but reads too many random bits to try every second draw; "
+        f"expected at most {LONGEST_TAPE} bits with one draw repeated, at some width",
+    )
 
 
 def check_stated_privacy(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here is random)
-    """At 64 bits, on small and large domains: the stated ratio is at most e^epsilon and next to it, p* above q*."""
+    """At 64 bits, on small and large domains: the stated epsilon must be at most the requested one, and close to it.
+
+    Catches thresholds that are rounded the wrong way, overflow at large sizes, and a budget that is not used up.
+    """
     sizes = (*SMALL_SIZES, 16, 65, 130, 1000, 50_000)
     for mechanism in instances(kind, sizes, epsilons=(1e-3, 0.1, *EPSILONS, 16.0)):
         asked = mechanism.requested_epsilon
-        require(mechanism.p > mechanism.q, f"{mechanism!r} supports the held item no more than others")
         require(
             mechanism.ratio <= thresholds.exp_below(asked),
-            f"{mechanism!r} was asked for epsilon {asked} and states {mechanism.epsilon}",
+            f"{mechanism!r} was made for epsilon {asked} and states epsilon {mechanism.epsilon}; expected at most "
+            f"{asked}: round thresholds toward more noise",
         )
         require(
             mechanism.epsilon > 0.999 * asked,
-            f"{mechanism!r} was asked for epsilon {asked} and spends only {mechanism.epsilon}",
+            f"{mechanism!r} was made for epsilon {asked} and states epsilon {mechanism.epsilon}; expected at least "
+            "99.9% of it, since the rest is accuracy lost for nothing",
         )
 
 
 def _enumerable(kind: Kind) -> Iterator[Mechanism]:
-    """Each instance at the largest width whose tapes can all be tried; every size must have one."""
+    """Each instance at the largest width at which all random inputs can be tried; at least one for every size."""
     covered = set()
     for mechanism in instances(kind):
         narrow = next(_narrower(mechanism, _WIDEST, LONGEST_TAPE), None)
@@ -65,11 +79,15 @@ def _enumerable(kind: Kind) -> Iterator[Mechanism]:
             covered.add(mechanism.size)
             yield narrow
     missed = set(SMALL_SIZES) - covered
-    require(not missed, f"{kind.name} reads too many bits to try every tape on {missed} items")
+    require(
+        not missed,
+        f"{kind.name} reads too many random bits on domains of {sorted(missed)} items to try every input; expected at "
+        f"most {LONGEST_TAPE} bits for one report, at some width up to {_WIDEST}",
+    )
 
 
 def _narrower(mechanism: Mechanism, widest: int, longest: int) -> Iterator[Mechanism]:
-    """The mechanism at every width up to `widest` where it can be made and reads at most `longest` bits."""
+    """The mechanism at every width, from `widest` down, at which it can be made and reads at most `longest` bits."""
     for width in range(widest, 0, -1):
         try:
             narrow = mechanism.at_width(width)
@@ -80,58 +98,87 @@ def _narrower(mechanism: Mechanism, widest: int, longest: int) -> Iterator[Mecha
 
 
 def _require_same_law_when_redrawn(mechanism: Mechanism) -> bool:
-    """Where draws are rejected: tapes with room for one redraw give the same law. Whether there is such a width."""
+    """Check that rejected draws are repeated without bias: tapes with room for one more draw give the same law.
+
+    Returns whether there is a width at which such tapes can all be tried.
+    """
     for narrow in _narrower(mechanism, mechanism.width, LONGEST_TAPE):
         length = bits_read(narrow)
         if length + narrow.width > LONGEST_TAPE:
             continue
         pairs = [[Law(narrow, value, length + room) for room in (0, narrow.width)] for value in range(narrow.size)]
         if (pairs[0][0].read > length).any():
-            require(
-                all(short.probabilities == longer.probabilities for short, longer in pairs),
-                f"{narrow!r} has another law when a rejected draw is drawn again",
-            )
+            for value, (short, longer) in enumerate(pairs):
+                require(
+                    short.probabilities == longer.probabilities,
+                    f"{narrow!r} at {narrow.width} bits: after a rejected draw is drawn again, the reports for value "
+                    f"{value} have other probabilities than at the first draw; expected the same",
+                )
             return True
     return False
 
 
 def _require_ratio(mechanism: Mechanism, probabilities: list[dict[int, Fraction]]) -> None:
+    """The largest ratio of two probabilities of one report is the stated one, and at most e^epsilon."""
     reports = set().union(*probabilities)
-    require(
-        all(set(law) == reports for law in probabilities),
-        f"{mechanism!r} sends a report under one value that it never sends under another: no epsilon at all",
-    )
+    for value, law in enumerate(probabilities):
+        missing = reports - set(law)
+        require(
+            not missing,
+            f"{mechanism!r} never sends the report {min(missing, default=0):#x} for value {value}, but does for "
+            "another value; expected every report to be possible for every value, otherwise epsilon is infinite",
+        )
     columns = ([law[report] for law in probabilities] for report in reports)
     ratio = max(max(column) / min(column) for column in columns)
     require(
         ratio <= thresholds.exp_below(mechanism.requested_epsilon),
-        f"{mechanism!r} was asked for epsilon {mechanism.requested_epsilon} and realises {thresholds.log(ratio)}",
+        f"{mechanism!r} leaks: it was made for epsilon {mechanism.requested_epsilon}, and over all random inputs at "
+        f"{mechanism.width} bits its reports have epsilon {thresholds.log(ratio)}",
     )
     require(
         ratio == mechanism.ratio,
-        f"{mechanism!r} states epsilon {mechanism.epsilon} and realises {thresholds.log(ratio)}",
+        f"{mechanism!r} states epsilon {mechanism.epsilon}, but over all random inputs at {mechanism.width} bits its "
+        f"reports have epsilon {thresholds.log(ratio)}; expected them to be equal",
     )
 
 
 def _require_channel(mechanism: Mechanism, probabilities: list[dict[int, Fraction]]) -> None:
+    """The stated channel is what the code does."""
     channel = mechanism.channel()
     reports = bitstrings.to_integers(channel.reports).tolist()
     for value, (stated, found) in enumerate(zip(channel.probabilities, probabilities, strict=True)):
+        listed = dict(zip(reports, stated, strict=True))
+        wrong = next((report for report in found if listed.get(report) != found[report]), None)
+        if wrong is not None:
+            require(
+                False,
+                f"{mechanism!r} sends report {wrong:#x} for value {value} with probability {found[wrong]} over all "
+                f"random inputs at {mechanism.width} bits; its channel() states {listed.get(wrong, 'no such report')}",
+            )
+        never = set(listed) - set(found)
         require(
-            dict(zip(reports, stated, strict=True)) == found,
-            f"the channel of {mechanism!r} is not what it does with value {value}",
+            not never,
+            f"{mechanism!r} lists the report {min(never, default=0):#x} in channel(), but over all random inputs at "
+            f"{mechanism.width} bits never sends it for value {value}",
         )
-    require(channel.ratio == mechanism.ratio, f"the channel of {mechanism!r} has another ratio than it states")
+    require(
+        channel.ratio == mechanism.ratio,
+        f"{mechanism!r} states a ratio of {float(mechanism.ratio)}, but its channel() has {float(channel.ratio)}; "
+        "expected them to be equal",
+    )
 
 
 def _require_purity(mechanism: Mechanism, probabilities: list[dict[int, Fraction]]) -> None:
+    """Every item is supported with exactly the stated p* or q*."""
+    p, q = mechanism.p, mechanism.q
     for item in range(mechanism.size):
         for value, law in enumerate(probabilities):
             rows = bitstrings.from_integers(np.array(list(law), np.uint64), mechanism.report_bits)
             supporting = mechanism.supports(rows, item)
             found = sum((p for p, held in zip(law.values(), supporting, strict=True) if held), Fraction(0))
+            name, stated = ("p", p) if item == value else ("q", q)
             require(
-                found == (mechanism.p if item == value else mechanism.q),
-                f"{mechanism!r} is not pure with its p* and q*: a holder of {value} supports {item} with "
-                f"probability {found}",
+                found == stated,
+                f"{mechanism!r} is not pure as stated: the reports of value {value} support item {item} with "
+                f"probability {found} over all random inputs at {mechanism.width} bits; {name} states {stated}",
             )

@@ -1,4 +1,4 @@
-"""Randomness read from given bytes, for golden vectors: the same bytes must give the same report in every language."""
+"""A source of randomness that reads given bytes. The golden vectors use it, so that other languages can follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from localdp.types import Words
 
 
 class Replay(Entropy):
-    """Little-endian 64-bit words out of `data`, in order; `EOFError` when they run out."""
+    """The bytes as little-endian 64-bit words, in order; `EOFError` when they run out.
+
+    >>> source = Replay(bytes([7, 0, 0, 0, 0, 0, 0, 0]))
+    >>> source.integers(1).tolist(), source.used
+    ([7], 8)
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -21,7 +26,9 @@ class Replay(Entropy):
     def integers(self, who: Who) -> Words:
         size = 8 * (who if isinstance(who, int) else who.size)
         if self.used + size > len(self._data):
-            raise EOFError(f"{len(self._data)} bytes of randomness are not enough")
+            raise EOFError(
+                f"{len(self._data)} bytes of randomness were given, and this draw needs {self.used + size} in all"
+            )
         words = np.frombuffer(self._data, "<u8", size // 8, self.used).astype(np.uint64)
         self.used += size
         return words

@@ -1,4 +1,4 @@
-"""Checks of reports as bytes: they survive the wire, nothing else gets in, and they add up in any order."""
+"""Checks of reports as bytes: they are read back unchanged, anything else is refused, and order does not matter."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from localdp.plan import Aggregate, Plan
 
 
 def check_wire(kind: Kind, seed: int = 0) -> None:
-    """Reports come back as they were sent, and nothing that is not a report gets in."""
+    """Reports must be read back as they were sent, and everything that is not a report must be refused.
+
+    Catches a wrong `report_bits` and a `validate` that accepts impossible reports or refuses possible ones.
+    """
     rng = np.random.default_rng(seed)
     for mechanism in instances(kind, sizes=(2, 5, 8, 70)):
         plan = Plan(mechanism.size, mechanism)
         reports = plan.privatize(rng.integers(0, mechanism.size, 50), seed=seed)
         data = reports.to_bytes()
         for twin in (data, reports.to_json()):
+            form = "JSON" if isinstance(twin, str) else "binary"
             require(
-                np.array_equal(plan.read(twin).rows, reports.rows), f"{mechanism!r} does not survive the wire unchanged"
+                np.array_equal(plan.read(twin).rows, reports.rows),
+                f"50 reports of {mechanism!r}, written as a {form} batch and read back, have changed; expected the "
+                "same bytes",
             )
         malformed = [
             (b"LDPX" + data[4:], WireCode.BAD_MAGIC),
@@ -38,32 +44,47 @@ def check_wire(kind: Kind, seed: int = 0) -> None:
 
 
 def check_merging(kind: Kind, seed: int = 0) -> None:
-    """Counts agree with the definition of support, and adding up in any order gives the same aggregate."""
+    """Counts must be what `supports` says, and adding up in any order must give the same aggregate.
+
+    Catches a fast `count` that disagrees with `supports`, and counting that depends on how reports are grouped.
+    """
     rng = np.random.default_rng(seed)
     for mechanism in instances(kind, sizes=(2, 5, 33)):
         plan = Plan(mechanism.size, mechanism)
         reports = plan.privatize(rng.integers(0, mechanism.size, 60), seed=seed)
         whole = plan.aggregate(reports)
         defined = [int(mechanism.supports(reports.rows, item).sum()) for item in range(mechanism.size)]
-        require(whole.counts.tolist() == defined, f"{mechanism!r} does not count what its reports support")
+        for item, (count, expected) in enumerate(zip(whole.counts.tolist(), defined, strict=True)):
+            require(
+                count == expected,
+                f"{mechanism!r} counts {count} of 60 reports for item {item}; by supports() there are {expected}",
+            )
         for order in permutations((reports[:1], reports[1:20], reports[20:])):
             merged = Aggregate(plan)
             for part in order:
                 merged.merge(plan.aggregate(part))
-            require(merged == whole, f"{mechanism!r} depends on the order in which aggregates are merged")
+            require(
+                merged == whole,
+                f"{mechanism!r} gives other counts when the reports are counted in three parts and merged; expected "
+                "the same as in one part",
+            )
 
 
 def _require_refused(plan: Plan, batch: bytes, code: WireCode) -> None:
+    """Reading the batch raises a `WireError` with this code."""
+    expected = f"expected a WireError with the code {code.value!r}"
     try:
         plan.read(batch)
     except WireError as error:
-        require(error.code == code, f"{plan!r} refused a batch as {error.code} that is {code}")
+        require(
+            error.code == code, f"{plan!r} refused a malformed batch with the code {error.code.value!r}; {expected}"
+        )
     else:
-        require(False, f"{plan!r} accepted a batch that is {code}")
+        require(False, f"{plan!r} accepted a malformed batch; {expected}")
 
 
 def _require_only_known_reports(plan: Plan, rng: np.random.Generator) -> None:
-    """Random bytes are refused, or are a report that the channel lists."""
+    """Of 300 random byte strings, `validate` accepts exactly those that the channel lists as reports."""
     mechanism = plan.mechanism
     if mechanism.size > 8:
         return
@@ -78,4 +99,9 @@ def _require_only_known_reports(plan: Plan, rng: np.random.Generator) -> None:
             accepted = True
         except WireError:
             accepted = False
-        require(accepted == (int(report) in listed), f"{mechanism!r} misjudges the report {int(report):#x}")
+        known = int(report) in listed
+        require(
+            accepted == known,
+            f"{mechanism!r}: validate() {'accepts' if accepted else 'refuses'} the report {int(report):#x}, which "
+            f"channel() {'lists' if known else 'does not list'}; expected it to accept exactly the listed reports",
+        )

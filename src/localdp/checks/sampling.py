@@ -1,4 +1,4 @@
-"""Statistical checks at 64 bits: the channel, the estimates, and domains past one word. Seeded."""
+"""Statistical checks at 64 bits: the channel, the estimates, and domains of more than 64 items. All are seeded."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from localdp.mechanisms import Mechanism
 from localdp.randomness.keystream import Keystream, Who, seeded
 from localdp.types import Words
 
-_SAMPLES = 100_000
-_RUNS = 1_200
-_USERS = 400
-_LARGE_SAMPLES = 20_000
+_SAMPLES = 100_000  # reports of each value, compared with the channel
+_RUNS = 1_200  # collections, each of
+_USERS = 400  # users, for bias and variance
+_LARGE_SAMPLES = 20_000  # reports of each value, on domains too large for a channel
 
 
 def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
-    """Chi-square of sampled reports against the channel."""
+    """Sampled reports must follow the channel, by a chi-square test.
+
+    Catches code that behaves differently at 64 bits than at the few bits that `check_exact_privacy` can try.
+    """
     from scipy.stats import chi2
 
     several = (*instances(kind), *instances(kind, sizes=(7, 9), epsilons=(0.1, 0.3)))
@@ -38,18 +41,27 @@ def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
             rows = mechanism.privatize(np.full(_SAMPLES, value, np.int64), source)
             reports = bitstrings.to_integers(rows)
             place = np.minimum(np.searchsorted(known, reports), known.size - 1)
-            require((known[place] == reports).all(), f"{mechanism!r} sent a report that its channel does not list")
+            unlisted = reports[known[place] != reports]
+            require(
+                not unlisted.size,
+                f"{mechanism!r} sent the report {int(unlisted.min(initial=2**64 - 1)):#x} for value {value}, which its "
+                "channel() does not list",
+            )
             observed = np.bincount(place, minlength=known.size)
             statistic, freedom = _chi_square(observed, probabilities * _SAMPLES)
+            limit = chi2.isf(alpha, freedom)
             require(
-                statistic <= chi2.isf(alpha, freedom),
-                f"reports of {mechanism!r} for value {value} do not follow its channel: chi-square "
-                f"{statistic:.1f} on {freedom} degrees of freedom",
+                statistic <= limit,
+                f"{_SAMPLES} reports of {mechanism!r} for value {value} do not follow its channel(): chi-square is "
+                f"{statistic:.1f} on {freedom} degrees of freedom, expected at most {limit:.1f}",
             )
 
 
 def check_estimates(kind: Kind, seed: int = 0) -> None:
-    """Unbiasedness and stated variance, for items held by nobody, some and everybody."""
+    """Estimates must be unbiased and have the stated variance, for items held by nobody, by some and by everybody.
+
+    Catches a wrong `p`, `q` or `count`: wrong estimates, although the reports are private.
+    """
     from scipy.stats import norm
 
     size, some = 6, _USERS // 4
@@ -66,19 +78,24 @@ def check_estimates(kind: Kind, seed: int = 0) -> None:
             bias = (estimates.mean(axis=0) - population) / np.sqrt(variance / _RUNS)
             require(
                 (np.abs(bias) <= limit).all(),
-                f"{mechanism!r} is biased for frequencies {population.tolist()}: by "
-                f"{bias.round(1).tolist()} standard errors",
+                f"{mechanism!r} is biased: over {_RUNS} runs with frequencies {population.tolist()} its mean estimates "
+                f"are off by {bias.round(1).tolist()} standard errors, expected at most {limit:.1f}; check p, q and "
+                "count",
             )
             spread = (estimates.var(axis=0) / variance - 1) / np.sqrt(2 / _RUNS)
             require(
                 (np.abs(spread) <= limit).all(),
-                f"{mechanism!r} does not have its stated variance for frequencies {population.tolist()}: off by "
-                f"{spread.round(1).tolist()} standard errors",
+                f"{mechanism!r} does not have its stated variance: over {_RUNS} runs with frequencies "
+                f"{population.tolist()} it is off by {spread.round(1).tolist()} standard errors, expected at most "
+                f"{limit:.1f}; check p, q and count",
             )
 
 
 def check_large_domains(kind: Kind, seed: int = 0) -> None:
-    """Past one word: every item is supported with p* or q*, and no bit of the report tells values apart too well."""
+    """On up to 130 items, reports must support items with p* or q*, and no single bit may tell two values apart.
+
+    Catches bugs that small domains cannot show, such as a mistake in the second 64-bit word of a report.
+    """
     mechanisms = list(instances(kind, sizes=(16, 65, 130), epsilons=(0.5, 2.0)))
     tests = sum(4 * len(telling_values(m)) * (m.size + m.report_bits) for m in mechanisms)
     for mechanism in mechanisms:
@@ -93,20 +110,23 @@ def check_large_domains(kind: Kind, seed: int = 0) -> None:
 
 
 def _require_support(mechanism: Mechanism, value: int, counts: NDArray[np.int64], alpha: float) -> None:
+    """The reports of this value support every item about as often as p* or q* says."""
     from scipy.stats import binom
 
     held = np.arange(mechanism.size) == value
     expected = np.where(held, mechanism.p_star, mechanism.q_star)
     tail = np.minimum(binom.cdf(counts, _LARGE_SAMPLES, expected), binom.sf(counts - 1, _LARGE_SAMPLES, expected))
     worst = int(np.argmin(tail))
+    which = "p*" if worst == value else "q*"
     require(
         tail[worst] >= alpha,
-        f"{mechanism!r}: a holder of {value} supports item {worst} in {counts[worst]} of {_LARGE_SAMPLES} reports, "
-        f"not with probability {expected[worst]:.6g}",
+        f"{mechanism!r}: {counts[worst]} of {_LARGE_SAMPLES} reports of value {value} support item {worst}; expected "
+        f"about {expected[worst] * _LARGE_SAMPLES:.0f}, since {which} is {expected[worst]:.6g}",
     )
 
 
 def _require_bits_private(mechanism: Mechanism, hits: NDArray[np.int64], alpha: float) -> None:
+    """No bit of the report is more than e^epsilon times as likely under one value as under another."""
     from scipy.stats import beta
 
     most, least = hits.max(axis=0), hits.min(axis=0)
@@ -115,13 +135,13 @@ def _require_bits_private(mechanism: Mechanism, hits: NDArray[np.int64], alpha: 
     worst = int(np.argmax(low / high))
     require(
         low[worst] / high[worst] <= float(mechanism.ratio),
-        f"bit {worst} of the report of {mechanism!r} alone tells two values apart by a factor of "
-        f"{low[worst] / high[worst]:.3g} or more",
+        f"{mechanism!r} leaks: bit {worst} of a report is at least {low[worst] / high[worst]:.3g} times as likely "
+        f"under one value as under another; expected at most e^epsilon = {float(mechanism.ratio):.3g}",
     )
 
 
 def _listable(mechanism: Mechanism) -> Mechanism:
-    """The mechanism itself, or at 8 bits where its reports at 64 are too many to list."""
+    """The mechanism itself, or at a width of 8 bits if it has too many possible reports to list at 64."""
     try:
         mechanism.channel()
     except ChannelTooLargeError:
@@ -130,7 +150,7 @@ def _listable(mechanism: Mechanism) -> Mechanism:
 
 
 def _chi_square(observed: Any, expected: Any) -> tuple[float, int]:
-    """The statistic and its degrees of freedom, with cells of fewer than 10 expected pooled into one."""
+    """The chi-square statistic and its degrees of freedom; reports expected fewer than 10 times are pooled into one."""
     rare = expected < 10
     seen, due = observed[~rare], expected[~rare]
     if rare.any() and expected[rare].sum() >= 10:
@@ -139,7 +159,7 @@ def _chi_square(observed: Any, expected: Any) -> tuple[float, int]:
 
 
 class _NarrowKeystream(Keystream):
-    """A seeded keystream whose integers have `width` bits."""
+    """A seeded keystream with integers of `width` bits."""
 
     def __init__(self, seed: int, width: int) -> None:
         super().__init__(seeded(seed)._key)

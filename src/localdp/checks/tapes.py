@@ -1,9 +1,11 @@
-"""Every possible run of a mechanism: an entropy source that gives each user one of all tapes of L bits.
+"""Every possible random input of a mechanism, called a tape: L random bits, read from the first to the last.
 
-With probabilities out of 2^width for a small width, a mechanism reads only a few bits, and running it on all
-2^L tapes gives the exact probability of every report as a fraction. Where a uniform draw is rejected
-and drawn again, the tape runs out; such tapes are set aside. That is exact too, as long as it happens to the same tapes
-whatever the value (which is checked): a rejected draw starts afresh, so it repeats the same law.
+If the probabilities of a mechanism are out of 2^width for a small width, it reads only a few random bits. Running it
+on all 2^L tapes gives the exact probability of every report, as a fraction.
+
+Some uniform draws are rejected and drawn again, and then the tape is too short. Such tapes are left out. The result is
+still exact if the same tapes are left out for every value (which is checked), because a repeated draw follows the same
+law as the first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from localdp.types import Flags, Words
 
 
 class Tapes(Entropy):
-    """Give user u the bits of tapes[u], lowest first; `spilled` tells who asked for more than `length` bits."""
+    """A source of randomness that gives user u the bits of the integer tapes[u], lowest first."""
 
     def __init__(self, tapes: Words, length: int, width: int) -> None:
         self.width = width
@@ -29,44 +31,47 @@ class Tapes(Entropy):
 
     @property
     def spilled(self) -> Flags:
-        """Who read past the end of their tape, and got zeros there."""
+        """Which users read more than `length` bits; past the end they got zeros."""
         return self.read > self._length
 
     def integers(self, who: Who) -> Words:
         return self._take(who, self.width)
 
     def bits(self, who: Who, count: int) -> Words:
-        # Ones in the bits nobody may use: a mechanism that uses them is not uniform any more.
+        # The unused high bits are ones: a mechanism that uses them by mistake gets wrong probabilities and is caught.
         return self._take(who, count) | ~np.uint64((1 << count) - 1)
 
     def _take(self, who: Who, count: int) -> Words:
         users = np.arange(self._tapes.size) if isinstance(who, int) else who
         if isinstance(who, int) and who != self._tapes.size:
-            raise ValueError("with tapes, every user draws alone: name the users who draw again")
+            raise ValueError(
+                f"{who} users draw, but there are {self._tapes.size} tapes: when only some users draw again, pass "
+                "their indices instead of their number"
+            )
         start = self.read[users]
         self.read[users] += np.uint64(count)
         return self._tapes[users] >> np.minimum(start, np.uint64(63)) & np.uint64((1 << count) - 1)
 
 
 def bits_read(mechanism: Mechanism) -> int:
-    """How many bits a user reads when nothing is rejected (a tape of zeros never is)."""
+    """How many bits a user reads when no draw is rejected. (A tape of zeros is never rejected.)"""
     tape = Tapes(np.zeros(1, np.uint64), 63, mechanism.width)
     mechanism.randomize(np.zeros(1, np.int64), tape)
     return int(tape.read[0])
 
 
 class Law:
-    """The reports of one value over all tapes of `length` bits: how many tapes give each report."""
+    """The reports for one value over all tapes of `length` bits, and how many bits each tape was read."""
 
     def __init__(self, mechanism: Mechanism, value: int, length: int) -> None:
         source = Tapes(np.arange(1 << length, dtype=np.uint64), length, mechanism.width)
         rows = mechanism.randomize(np.full(1 << length, value, np.int64), source)
         self.read = source.read
         reports, tapes = np.unique(bitstrings.to_integers(rows[~source.spilled]), return_counts=True)
-        self._tapes = dict(zip(reports.tolist(), tapes.tolist(), strict=True))
-        self._total = int(tapes.sum())
+        self._tapes_by_report = dict(zip(reports.tolist(), tapes.tolist(), strict=True))
 
     @property
     def probabilities(self) -> dict[int, Fraction]:
-        """Pr(report | value), exactly; a report is the integer of its bits."""
-        return {report: Fraction(tapes, self._total) for report, tapes in self._tapes.items()}
+        """Pr(report | value) as fractions; a report is given as the integer that its bits make."""
+        tapes = sum(self._tapes_by_report.values())
+        return {report: Fraction(count, tapes) for report, count in self._tapes_by_report.items()}

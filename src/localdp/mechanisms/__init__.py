@@ -1,15 +1,18 @@
 """The mechanisms: how a device perturbs its item, and how a collector reads the report.
 
-| name | class | report | where it shines |
+| name | class | report | use it for |
 |---|---|---|---|
 | `grr` | `RandomizedResponse` | the index of an item | few items |
 | `sue` | `SymmetricUnary` | a bit for each item | comparison with basic RAPPOR |
-| `oue` | `OptimizedUnary` | a bit for each item | the paper's; independent noise for each item |
-| `ss` | `SubsetSelection` | a bit for each item | the least variance on small and middling domains |
-| `olh` | `OptimizedLocalHashing` | 32 bits and a symbol | comparison; counting costs n times d |
-| `blh` | `BinaryLocalHashing` | 33 bits | comparison |
+| `oue` | `OptimizedUnary` | a bit for each item | the paper's results; noise that is independent between items |
+| `ss` | `SubsetSelection` | a bit for each item | the least variance, where d bits a report are affordable |
+| `olh` | `OptimizedLocalHashing` | 32 bits and a symbol | comparison with other software; slow to count |
+| `blh` | `BinaryLocalHashing` | 33 bits | comparison with other software |
 | `llh` | `LinearLocalHashing` | log2(d) bits and a symbol | large domains: short reports, fast counting |
-| `hr` | `HadamardResponse` | log2(d+1) bits | small epsilon, where it is pure |
+| `hr` | `HadamardResponse` | log2(d+1) bits | large domains at a small epsilon |
+
+`base` has the base class of all of them, `bitmap_base` and `hashing_base` those of two groups, `symbol_response` the
+randomized response that several share, and `choice` what `auto` does.
 
 >>> create("auto", size=41_270, epsilon=1.0).mechanism.name
 'llh'
@@ -45,7 +48,7 @@ __all__ = [
     "create",
 ]
 
-# In order of the cost of counting, which settles ties in `auto`; it leaves out those that count pairs.
+# Cheapest counting first: `auto` takes the earlier of two equals. It leaves out those that count pairs.
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind
     for kind in (
@@ -69,10 +72,14 @@ _IMPURE = {
 
 
 def create(name: str, size: int, epsilon: float) -> Choice:
-    """The mechanism of that name, or with "auto" the best one for the domain and the budget."""
+    """The mechanism with this name; "auto" chooses the best one for the number of items and the epsilon.
+
+    >>> create("oue", size=100, epsilon=1.0).mechanism
+    <oue on 100 items, epsilon 1, 100-bit reports>
+    """
     if not isinstance(name, str):
         raise UnknownMechanismError(
-            f"a mechanism is a word such as 'auto' or 'llh', not {name!r}; a budget is given as epsilon={name!r}"
+            f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}; a budget is epsilon={name!r}"
         )
     if name == "auto":
         return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)

@@ -1,16 +1,16 @@
-"""What every mechanism is, and what is derived from it once.
+"""The base class of all mechanisms: what an author writes, and what the library derives from it.
 
-A pure mechanism (Wang et al., USENIX Security 2017) is known to the rest of the library by two numbers,
+A mechanism is *pure* (Wang et al., USENIX Security 2017) when two probabilities describe it, the same for all items:
 
-    p* = Pr[ i in Support(report of a user who holds i) ],     q* = Pr[ i in Support(report of one who does not) ],
+    p* = Pr[ the report of a user who holds item i supports i ],
+    q* = Pr[ the report of a user who does not hold i supports i ].
 
-the same for all items. From the counts c_i = #{users whose report supports i} follow
+Let c_i be the number of reports that support item i, out of n. If f_i users hold item i, the estimate of f_i is
 
-    fhat_i = (c_i - n q*) / (p* - q*)                          unbiased,
-    Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*),
+    fhat_i = (c_i - n q*) / (p* - q*),                         which is unbiased, with
+    Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*).
 
-the first term of which is the paper's constant variance. An author writes `randomize`, `supports`, `channel`, the
-exact `p`, `q` and `ratio`, and the layout of the report; the rest is here.
+The paper's constant variance is the first term (`variance`); the second is f_i times `excess_variance`.
 """
 
 from __future__ import annotations
@@ -25,30 +25,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import (
-    ChannelTooLargeError,
-    EpsilonError,
-    InvalidInputError,
-    WireCode,
-    WireError,
-)
+from localdp.errors import ChannelTooLargeError, EpsilonError, InvalidInputError, WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.frozen import Frozen
 from localdp.kernels import chunks
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
-from localdp.validation import checked_epsilon, checked_size
+from localdp.validation import checked_amount, checked_epsilon, checked_size
 
-_LARGEST_CHANNEL = 1 << 20
-_BATCH_USERS, _BATCH_BYTES = 1 << 22, 1 << 26
+_LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a second
+_GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
 @dataclass(frozen=True)
 class Channel:
-    """The exact law of a mechanism: `probabilities[value][k]` is Pr(reports[k] | value), a fraction.
+    """The exact probabilities of all reports: `probabilities[value][k]` is Pr(reports[k] | value), a fraction.
 
-    `numpy.asarray(channel)` is the same as a float matrix, a row for each value.
+    `numpy.asarray(channel)` gives the same numbers as floats, one row for each value.
+
+    >>> from localdp.mechanisms import HadamardResponse
+    >>> channel = HadamardResponse(size=3, epsilon=0.5).channel()
+    >>> np.asarray(channel).round(3).tolist()
+    [[0.311, 0.189, 0.311, 0.189], [0.311, 0.311, 0.189, 0.189], [0.311, 0.189, 0.189, 0.311]]
     """
 
     reports: Rows
@@ -59,7 +58,7 @@ class Channel:
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio between the probabilities of one report under two values: e^epsilon, exactly."""
+        """How many times likelier a report can be under one value than under another, at most: exactly e^epsilon."""
         columns: list[tuple[Fraction, ...]] = list(zip(*self.probabilities, strict=True))
         return max(max(column) / min(column) for column in columns)
 
@@ -67,24 +66,32 @@ class Channel:
 class Mechanism(Frozen, ABC):
     """Encode and perturb one of `size` items with local differential privacy.
 
-    `epsilon` asks for a budget; the attribute of that name is the one realised, never larger. `width` is the
-    number of bits every probability is a whole number of: 64, except where a check wants to try every tape.
+    `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every
+    probability is a whole number out of 2^`width`. The width is 64, except in checks that try all random inputs.
+
+    An author of a mechanism
+
+    - sets `name`, and `exactly_pure` and `counts_pairs` where the defaults are wrong;
+    - writes `configure`, `p`, `q`, `ratio`, `report_bits`, `parameters`, `randomize`, `supports` and `channel`;
+    - may extend `validate`, and may replace `count` and `simulate` by something faster.
+
+    All other methods are derived from these and are not meant to be overridden.
     """
 
     name: ClassVar[str]
+    """The name that chooses this mechanism, as in `Plan(items, mechanism="grr", epsilon=1.0)`."""
     exactly_pure: ClassVar[bool] = True
-    """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never does."""
+    """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never rests on one."""
     counts_pairs: ClassVar[bool] = False
-    """True where counting takes n times d steps, which no collector of size can afford."""
+    """True where counting looks at every pair of a report and an item. `auto` never chooses these: they are slow."""
 
     def __init__(self, size: int, epsilon: float, width: int = 64) -> None:
         self.size = checked_size(size)
         self.requested_epsilon = checked_epsilon(epsilon)
-        if width not in range(1, 65):
-            raise InvalidInputError(f"a width is a whole number of bits from 1 to 64, not {width!r}")
-        self.width = width
+        self.width = checked_amount(width, 64, "the number of bits of a probability")
         self.configure()
-        if self.p <= self.q:
+        p, q = self._exact_pair
+        if p <= q:
             raise EpsilonError(
                 f"epsilon {self.requested_epsilon:g} is too small for {self.name} on {size} items: at {width} bits of "
                 "resolution the report would not depend on the item at all; use a larger epsilon"
@@ -95,35 +102,38 @@ class Mechanism(Frozen, ABC):
 
     @abstractmethod
     def configure(self) -> None:
-        """Derive the thresholds and sizes from `size`, `requested_epsilon` and `width`."""
+        """Set the integer thresholds and the sizes, from `size`, `requested_epsilon` and `width`."""
 
     @property
     @abstractmethod
     def p(self) -> Fraction:
-        """p*, exactly."""
+        """p* as an exact fraction. A plain property will do: the library evaluates it once for each mechanism."""
 
     @property
     @abstractmethod
     def q(self) -> Fraction:
-        """q*, exactly."""
+        """q* as an exact fraction, evaluated once like `p`."""
 
     @property
     @abstractmethod
     def ratio(self) -> Fraction:
-        """e^epsilon as realised: the largest ratio of two report probabilities, exactly."""
+        """e^epsilon as realised: how many times likelier a report can be under one value than another, exactly."""
 
     @property
     @abstractmethod
     def report_bits(self) -> int:
-        """The length of a report."""
+        """The length of a report in bits."""
 
     @abstractmethod
     def parameters(self) -> dict[str, int | str]:
-        """Everything a client needs besides the size; thresholds as strings, since they pass 2^53."""
+        """What a client needs besides the size. Thresholds are strings: JavaScript cannot read integers past 2^53."""
 
     @abstractmethod
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """A report for each item index, drawing the same words along the same path whatever the indices."""
+        """One report for each value, given as an index.
+
+        The randomness drawn and the lines executed must not depend on the values.
+        """
 
     @abstractmethod
     def supports(self, rows: Rows, item: int) -> Flags:
@@ -131,10 +141,15 @@ class Mechanism(Frozen, ABC):
 
     @abstractmethod
     def channel(self) -> Channel:
-        """The exact probability of every report under every item, for small domains."""
+        """The exact probability of every report under every value. Call `_check_channel` first."""
+
+    # What an author may extend or replace.
 
     def validate(self, rows: Rows) -> None:
-        """Refuse reports that no client can have produced. Extend it with what the layout alone does not say."""
+        """Raise a `WireError` if no client can have produced one of the reports.
+
+        This checks the unused bits of the last byte; extend it where more bit patterns are impossible.
+        """
         if bitstrings.nonzero_padding(rows, self.report_bits).any():
             raise WireError(
                 WireCode.NONZERO_PADDING,
@@ -142,121 +157,143 @@ class Mechanism(Frozen, ABC):
             )
 
     def count(self, rows: Rows) -> Counts:
-        """How many reports support each item. Override it with something faster than one item at a time."""
+        """How many of the reports support each item. This default is slow: it looks at one item after the other."""
         return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.size)], np.int64)
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
-        """Counts with exactly the law of running every user. Override it where that has a shortcut."""
+        """Random counts, distributed exactly as if every user sent a report. This default does run every user."""
         source = keystream.secure() if seed is None else keystream.seeded(seed)
         counts = np.zeros(self.size, np.int64)
-        for values in self._holders(frequencies):
+        for values in self._values_in_groups(frequencies):
             counts += self.tally(self.privatize(values, source))
         return counts
 
     # What is derived.
 
-    @property
+    @cached_property
+    def _exact_pair(self) -> tuple[Fraction, Fraction]:
+        """p* and q*, exactly. Everything below starts from this pair, so that `p` and `q` are evaluated only once."""
+        return self.p, self.q
+
+    @cached_property
     def p_star(self) -> float:
         """The probability that a report supports the item its user holds."""
-        return float(self.p)
+        return float(self._exact_pair[0])
 
-    @property
+    @cached_property
     def q_star(self) -> float:
         """The probability that a report supports an item its user does not hold."""
-        return float(self.q)
+        return float(self._exact_pair[1])
 
     @cached_property
     def gap(self) -> float:
-        """p* - q*, subtracted exactly and rounded once: precise at any epsilon."""
-        return float(self.p - self.q)
+        """p* - q*. The subtraction is exact and rounded once, so it keeps its precision at any epsilon."""
+        p, q = self._exact_pair
+        return float(p - q)
 
     @cached_property
     def epsilon(self) -> float:
-        """The realised privacy budget, at most the one asked for."""
+        """The realised privacy budget; at most `requested_epsilon`."""
         return thresholds.log(self.ratio)
 
     @cached_property
     def excess_variance(self) -> float:
-        """What every holder of an item adds to the variance of its estimate: (1 - p* - q*) / (p* - q*)."""
-        return float((1 - self.p - self.q) / (self.p - self.q))
+        """What each holder of an item adds to the variance of its estimate: (1 - p* - q*) / (p* - q*)."""
+        p, q = self._exact_pair
+        return float((1 - p - q) / (p - q))
 
     @property
     def report_bytes(self) -> int:
-        """The length of a report on the wire."""
+        """The length of a report in bytes, as it travels."""
         return bitstrings.byte_length(self.report_bits)
 
     def variance(self, n: int) -> float:
-        """The variance of the estimate of an item nobody holds, among n users."""
-        return float(n * self.q * (1 - self.q) / (self.p - self.q) ** 2)
+        """The variance of the estimate of an item that nobody holds, among n users."""
+        return float(n * self._variance_per_user)
+
+    @cached_property
+    def _variance_per_user(self) -> Fraction:
+        """q*(1-q*) / (p*-q*)^2, exactly."""
+        p, q = self._exact_pair
+        return q * (1 - q) / (p - q) ** 2
 
     def estimate(self, counts: Counts, n: int) -> Vector:
-        """The unbiased frequencies behind the counts."""
-        return debias(counts, n, self.p, self.q)
+        """The unbiased estimate of each item's frequency, from the counts of n reports."""
+        return debias(counts, n, *self._exact_pair)
 
     def privatize(self, values: Indices, source: Entropy, progress: Progress | None = None) -> Rows:
-        """`randomize` in chunks, on all processors."""
+        """One report for each value: calls `randomize` on chunks of users, on all processors."""
         if source.width != self.width:
-            # Thresholds out of 2^width compared with words of another width would be no privacy at all.
+            # Thresholds out of 2^width compared with words of another width would give no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-        chunks.randomized(self.randomize, values, source, rows, self._report_words, progress)
+        chunks.randomized(self.randomize, values, source, rows, self._randomize_work, progress)
         return rows
 
     def tally(self, rows: Rows, progress: Progress | None = None) -> Counts:
-        """`count` in parts, on all processors."""
-        return chunks.counted(self.count, rows, self.size, self._count_words, progress)
+        """How many of the reports support each item: calls `count` on chunks of reports, on all processors."""
+        return chunks.counted(self.count, rows, self.size, self._count_work, progress)
 
     def at_width(self, width: int) -> Self:
-        """The same mechanism with its probabilities out of 2^width, for checks that enumerate every tape."""
+        """The same mechanism with probabilities out of 2^width, for checks that try all random inputs."""
         return type(self)(self.size, self.requested_epsilon, width)
 
     @property
-    def _report_words(self) -> int:
-        """About how many words a report and its draws take."""
+    def _randomize_work(self) -> int:
+        """About how much work one report is to make, in 64-bit words.
+
+        It decides how many users make a chunk. Each chunk has its own random stream, so changing this number changes
+        all seeded results.
+        """
         return 4 + self.report_bits // 64
 
     @property
-    def _count_words(self) -> int:
-        """About how many words counting one report takes."""
-        return self._report_words
+    def _count_work(self) -> int:
+        """About how much work one report is to count, in 64-bit words. It decides how many reports a thread takes."""
+        return self._randomize_work
 
-    def _holders(self, frequencies: Counts) -> Iterator[Indices]:
-        """The item of every user, in batches of up to 64 MiB of reports, so that counting pays off."""
+    def _values_in_groups(self, frequencies: Counts) -> Iterator[Indices]:
+        """The value of every user, in groups of at most 64 MiB of reports, so that memory stays bounded."""
         last = np.cumsum(frequencies)
-        batch = max(1, min(_BATCH_USERS, _BATCH_BYTES // self.report_bytes))
-        for start in range(0, int(last[-1]), batch):
-            users = np.arange(start, min(start + batch, int(last[-1])))
+        group = max(1, min(_GROUP_USERS, _GROUP_BYTES // self.report_bytes))
+        for start in range(0, int(last[-1]), group):
+            users = np.arange(start, min(start + group, int(last[-1])))
             yield np.searchsorted(last, users, side="right").astype(np.int64)
 
     def _check_channel(self, reports: int) -> None:
+        """Refuse to list a channel with this number of possible reports if it would not fit into memory."""
         if self.size * reports > _LARGEST_CHANNEL or self.report_bits > 64:
             raise ChannelTooLargeError(
                 f"{self.name} on {self.size} items has too many possible reports to list; "
                 "ask for the channel of a small domain"
             )
 
-    def _identity(self) -> tuple[object, ...]:
+    def _equality_key(self) -> tuple[object, ...]:
+        """Two mechanisms are equal if these are: everything else follows from them."""
         return (type(self), self.size, self.requested_epsilon, self.width)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mechanism) and self._identity() == other._identity()
+        return isinstance(other, Mechanism) and self._equality_key() == other._equality_key()
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        return hash(self._equality_key())
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits}-bit reports>"
 
 
 def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> Vector:
-    """(c - n q) / (p - q), with the subtraction of the large n q done once and exactly."""
+    """(c - n q) / (p - q) for each count c.
+
+    The whole part of n q is subtracted in integers: as floats, two large numbers would lose the digits that matter.
+    """
     expected = n * q
     whole = int(expected)
     return ((counts - whole).astype(np.float64) - float(expected - whole)) / float(p - q)
 
 
 def independent_counts(mechanism: Mechanism, frequencies: Counts, seed: int | None) -> Counts:
-    """Counts of a mechanism whose reports support each item independently of the others: two binomials an item."""
+    """Simulated counts where a report supports each item independently of the others: two binomials for each item."""
     rng = np.random.default_rng(seed)
     others = int(frequencies.sum()) - frequencies
     return rng.binomial(frequencies, mechanism.p_star) + rng.binomial(others, mechanism.q_star)

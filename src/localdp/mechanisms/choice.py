@@ -1,4 +1,8 @@
-"""Which mechanism to use for a domain and a budget, and why."""
+"""Which mechanism "auto" takes for a domain and a budget, and why.
+
+It takes the one with the least noise, unless another is almost as accurate and has much shorter reports. Noise is
+compared by the variance of an estimate, and each byte of a report counts as 0.1% more variance.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
 from localdp.validation import checked_epsilon
 
-PRICE_OF_A_BYTE = 0.001  # of the variance: nobody sees that, everybody sees a report of five thousand bytes
+PRICE_OF_A_BYTE = 0.001  # as a share of the variance: nobody notices that, but 5,000 bytes a report they do
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The mechanism chosen, the candidates it was chosen from (least variance first), and the reason in words."""
+    """The chosen mechanism, the candidates it was chosen from (least variance first), and the reason in words."""
 
     mechanism: Mechanism
     candidates: tuple[Mechanism, ...]
@@ -21,10 +25,7 @@ class Choice:
 
 
 def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Choice:
-    """The least variance, where every byte of the report counts as 0.1% more of it.
-
-    Where two tie, the earlier in the list wins: the list is ordered by the cost of counting.
-    """
+    """The best of these mechanisms, as described above. The first of the list wins a tie: its counting is cheaper."""
     checked_epsilon(epsilon)
     candidates: list[Mechanism] = []
     refused: LocalDPError | None = None
@@ -41,18 +42,24 @@ def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Cho
 
 
 def _price(mechanism: Mechanism) -> float:
+    """The variance, made larger by 0.1% for each byte of a report."""
     return mechanism.variance(1) * (1 + PRICE_OF_A_BYTE * mechanism.report_bytes)
 
 
 def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
-    best = candidates[0]
-    accuracy, length = "the least variance", _bytes(chosen)
-    if chosen is not best:
-        more = chosen.variance(1) / best.variance(1)
-        accuracy = f"{more:.3f} times the least variance, that of {best.name}"
-        length += f" instead of {best.report_bytes:,}"
-    on = f"on {chosen.size:,} items at epsilon {chosen.requested_epsilon:g}"
-    return f"{chosen.name} has {accuracy}, and a report of {length}, {on}"
+    """Why it was chosen, as "llh: ..." without a full stop, so that it can stand alone or after "Take"."""
+    best, length = candidates[0], _bytes(chosen)
+    where = f"for {chosen.size:,} items at epsilon {chosen.requested_epsilon:g}"
+    if chosen is best:
+        return f"{chosen.name}: the least noisy mechanism {where}, with reports of {length}"
+    more = chosen.variance(1) / best.variance(1) - 1
+    accuracy = f"{more:.1%} noisier than the best" if more >= 0.0005 else "as accurate as the best"
+    smaller = best.report_bytes / chosen.report_bytes
+    times = f"{smaller:,.0f}" if smaller >= 10 else f"{smaller:.2g}"
+    return (
+        f"{chosen.name}: {accuracy} ({best.name}) {where}, and its reports are {times} times smaller "
+        f"({length}, not {best.report_bytes:,})"
+    )
 
 
 def _bytes(mechanism: Mechanism) -> str:

@@ -1,4 +1,4 @@
-"""Hadamard response, where it is pure."""
+"""Hadamard response (`hr`), for the small epsilons at which it is pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from localdp.types import Counts, Flags, Indices, Rows
 
 
 class HadamardResponse(Mechanism):
-    """Report a column of the Hadamard matrix of order K where the item's row is +1, or, less likely, -1.
+    """Report a column of a Hadamard matrix: columns where the item's row is +1 are e^eps times likelier than the rest.
 
-    Acharya, Sun & Zhang, AISTATS 2019. Item x owns row x+1 of the Sylvester matrix of order K = 2^ceil(log2(d+1)),
-    whose entry at column y is the parity of `(x+1) & y`. Any two such rows agree on half of either's +1 columns, so
-    with one block the scheme is pure: p* = e^eps/(1 + e^eps), q* = 1/2. The published scheme takes
-    B = 2^(ceil(log2 e^eps) - 1) blocks, and with B > 1 items that share a block collide while others never do: no
-    single q* exists. So `hr` is offered while B = 1, that is for e^eps <= 2, and refuses beyond.
+    Acharya, Sun & Zhang, AISTATS 2019. The matrix has K = 2^ceil(log2(d+1)) rows and columns; item x has row x+1.
+    The entry in column y is +1 if `(x+1) & y` has an even number of ones, and -1 otherwise. A report supports the
+    items that have +1 in its column. Half of the +1 columns of one row are also +1 columns of any other row, so the
+    mechanism is pure: p* = e^eps/(1 + e^eps), q* = 1/2.
+
+    For e^eps > 2 the authors split the items into blocks. Items of one block then share columns and items of
+    different blocks never do, so there is no single q*. `hr` is therefore offered only for e^eps <= 2.
 
     >>> HadamardResponse(size=100, epsilon=0.5).report_bits
     7
@@ -40,8 +42,9 @@ class HadamardResponse(Mechanism):
         if e > 2:
             raise ImpureMechanismError(
                 f"hr is pure only up to epsilon = ln 2 = 0.693: at epsilon {self.requested_epsilon:g} Hadamard "
-                "response splits the items into blocks, and items of one block are confused more often than others, so "
-                "there is no single q* to debias with; use llh, which is as small and pure at every epsilon"
+                "response splits the items into blocks and confuses items of one block more often than others, so "
+                "there is no single q* to debias with; use llh, which has equally small reports and is pure at every "
+                "epsilon"
             )
         self.order_bits = self.size.bit_length()
         self.keep = thresholds.rounded_down(e / (1 + e), self.width)
@@ -66,7 +69,11 @@ class HadamardResponse(Mechanism):
         return {"order_bits": self.order_bits, "keep": str(self.keep)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """A uniform column, moved to the other half (by flipping a bit of the row) if its sign is not the one drawn."""
+        """Draw a uniform column and a sign; if the item's row has the other sign there, move to a column with this one.
+
+        Flipping, in the column, the lowest bit that is set in the row number changes the sign. It pairs the columns of
+        the two signs, so the moved column is uniform too.
+        """
         row = values.astype(np.uint64) + np.uint64(1)
         column = source.bits(values.size, self.order_bits) & np.uint64(2**self.order_bits - 1)
         wanted = (source.integers(values.size) >= self.keep).astype(np.uint64)
@@ -86,7 +93,8 @@ class HadamardResponse(Mechanism):
     def channel(self) -> Channel:
         order = 1 << self.order_bits
         self._check_channel(order)
-        inside, outside = self.p * 2 / order, (1 - self.p) * 2 / order
+        p, _ = self._exact_pair
+        inside, outside = p * 2 / order, (1 - p) * 2 / order
         rows = tuple(
             tuple(outside if (value + 1 & column).bit_count() % 2 else inside for column in range(order))
             for value in range(self.size)

@@ -1,4 +1,4 @@
-"""Linear local hashing: a hash that is exactly pure and decodes by a fast transform."""
+"""Linear local hashing (`llh`): a linear hash is exactly pure, and a fast transform counts its reports."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.kernels import linear_hash
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
-from localdp.mechanisms.symbols import SymbolResponse
+from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
+from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Rows, Words
 
 
 class LinearLocalHashing(HashedMechanism):
-    """Hash by a nonzero multiplier of GF(2^r), then randomized response.
+    """Hash the item to m bits by a random nonzero multiplier from GF(2^r), and perturb these bits as one symbol.
 
-    r = ceil(log2 d) and g = 2^m symbols, m the one with the least variance (g is near e^eps + 1). The
-    derivation is in `localdp.kernels.linear_hash`: of the N - 1 = 2^r - 1 multipliers, exactly N/g - 1 make two items
-    collide, whichever they are, so with p the probability of the true symbol
+    r = ceil(log2 d). There are g = 2^m symbols, where m is chosen for the least variance (g is near e^eps + 1). Of the
+    N - 1 = 2^r - 1 multipliers, exactly N/g - 1 hash two given items to the same symbol, whichever two they are
+    (`localdp.kernels.linear_hash` derives it). So, with p the probability that the true symbol is reported,
 
         p* = p,     q* = p (N/g - 1)/(N - 1) + (1 - p) (N/g)/(N - 1)
 
-    with no ideal hash assumed. Counting many reports costs a transform of size N g and one of size N.
+    exactly: unlike `olh`, this assumes nothing about the hash. Counting takes one transform of size N g and one of
+    size N, not n times d hashes.
 
     >>> mechanism = LinearLocalHashing(size=41_270, epsilon=1.0)
     >>> mechanism.degree, mechanism.symbol_bits, mechanism.report_bits
@@ -38,12 +39,12 @@ class LinearLocalHashing(HashedMechanism):
         options = (
             SymbolResponse.private(1 << bits, self.requested_epsilon, self.width) for bits in range(1, self.degree + 1)
         )
-        self.response = min(options, key=self._noise)
+        self.response = min(options, key=self._variance_with)
         self.symbol_bits = self.response.symbols.bit_length() - 1
 
     @property
     def q(self) -> Fraction:
-        return self._confusion(self.response)
+        return self._q_with(self.response)
 
     def parameters(self) -> dict[str, int | str]:
         return {
@@ -65,17 +66,18 @@ class LinearLocalHashing(HashedMechanism):
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         if (self.split(rows)[0] == 0).any():
-            raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, "a report has the multiplier 0, which is never drawn")
+            raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, "a report has the multiplier 0, which no client draws")
 
     def count(self, rows: Rows) -> Counts:
         return linear_hash.count_support(rows, self.size, self.degree, self.symbol_bits)
 
-    def _confusion(self, response: SymbolResponse) -> Fraction:
-        """q* under a response: its true symbol where two items collide, a particular wrong one where they do not."""
+    def _q_with(self, response: SymbolResponse) -> Fraction:
+        """q* with this response: the chance of the true symbol if the items collide, of a given other one if not."""
         field = 1 << self.degree
         colliding = Fraction(field // response.symbols - 1, field - 1)
         return response.kept * colliding + response.other * (1 - colliding)
 
-    def _noise(self, response: SymbolResponse) -> float:
-        p, q = response.kept, self._confusion(response)
+    def _variance_with(self, response: SymbolResponse) -> float:
+        """The variance per user with this response; infinite where it would not tell a holder from anybody else."""
+        p, q = response.kept, self._q_with(response)
         return float(q * (1 - q) / (p - q) ** 2) if p > q else float("inf")

@@ -1,4 +1,4 @@
-"""Local hashing: a hash that mixes well, assumed ideal."""
+"""Local hashing (`olh`, `blh`) with an ordinary hash, which is assumed to be ideal."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 
 from localdp.kernels import local_hash
 from localdp.mechanisms.base import independent_counts
-from localdp.mechanisms.hashed import Functions, HashedMechanism, Symbols
-from localdp.mechanisms.symbols import SymbolResponse
+from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
+from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Rows, Words
 
-_COUNT_REPORTS = 1 << 14
+_COUNT_REPORTS = 1 << 14  # unpacked and counted at a time, which bounds the memory
 
 
 class LocalHashing(HashedMechanism):
-    """Hash with a 32-bit seed, then randomized response.
+    """Hash the item with a random 32-bit seed to one of g symbols, and perturb the symbol.
 
-    Wang et al., USENIX Security 2017, section 4.4. Privacy is exact whatever the hash; p* and q* = 1/g hold for an
-    ideal one, which `localdp.kernels.local_hash` is measured against. Counting is n times d hashes: `llh` has the same
-    accuracy without that cost.
+    Wang et al., USENIX Security 2017, section 4.4. Privacy does not depend on the hash. That q* = 1/g does: it holds
+    for an ideal hash, and the tests measure how close `localdp.kernels.local_hash` comes. Counting takes n times d
+    hashes; `llh` is as accurate without that cost.
     """
 
     exactly_pure = False
@@ -32,7 +32,7 @@ class LocalHashing(HashedMechanism):
 
     @abstractmethod
     def symbols(self) -> int:
-        """How many symbols to hash to."""
+        """The number of symbols g."""
 
     def configure(self) -> None:
         self.function_bits = min(local_hash.SEED_BITS, self.width)
@@ -65,16 +65,16 @@ class LocalHashing(HashedMechanism):
         return counts
 
     @property
-    def _count_words(self) -> int:
+    def _count_work(self) -> int:
         return self.size
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
-        """Under an ideal hash, whether a report supports an item is independent from item to item."""
+        """Counts under an ideal hash, with which a report supports each item independently of the others."""
         return independent_counts(self, frequencies, seed)
 
 
 class OptimizedLocalHashing(LocalHashing):
-    """Local hashing to g = e^eps + 1 symbols, rounded: as accurate as `oue` in a few bytes.
+    """Local hashing to g = e^eps + 1 symbols (rounded): as accurate as `oue`, with reports of a few bytes.
 
     >>> mechanism = OptimizedLocalHashing(size=1000, epsilon=1.0)
     >>> mechanism.response.symbols, mechanism.report_bits

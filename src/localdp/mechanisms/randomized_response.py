@@ -1,4 +1,4 @@
-"""Generalized randomized response (k-RR)."""
+"""Generalized randomized response (`grr`, also called k-RR): report the item itself or a random one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.base import Channel, Mechanism
-from localdp.mechanisms.symbols import SymbolResponse
+from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
 
 
 class RandomizedResponse(Mechanism):
-    """Report the item itself with probability e^eps/(e^eps + d - 1), else another one uniformly.
+    """Report the held item with probability e^eps/(e^eps + d - 1), and otherwise any of the d - 1 others.
 
-    Kairouz, Bonawitz & Ramage, ICML 2016. The best there is when d < 3 e^eps + 2. The report is the index of
-    an item, and supports that item alone.
+    Kairouz, Bonawitz & Ramage, ICML 2016. It has less noise than `oue` when d < 3 e^eps + 2. The report is the index
+    of an item, and supports that item alone.
 
     >>> mechanism = RandomizedResponse(size=4, epsilon=1.0)
     >>> round(mechanism.p_star, 6), round(mechanism.q_star, 6), mechanism.report_bits
@@ -56,7 +56,10 @@ class RandomizedResponse(Mechanism):
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         if (bitstrings.to_integers(rows) >= self.size).any():
-            raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, f"a report names an item past the last of {self.size}")
+            raise WireError(
+                WireCode.SYMBOL_OUT_OF_RANGE,
+                f"a report holds an item index of {self.size} or more, and there are {self.size} items",
+            )
 
     def supports(self, rows: Rows, item: int) -> Flags:
         return np.asarray(bitstrings.to_integers(rows) == item)
@@ -69,14 +72,13 @@ class RandomizedResponse(Mechanism):
     def channel(self) -> Channel:
         self._check_channel(self.size)
         reports = np.arange(self.size, dtype=np.uint64)
-        rows = tuple(
-            tuple(self.p if report == value else self.q for report in range(self.size)) for value in range(self.size)
-        )
+        p, q = self._exact_pair
+        rows = tuple(tuple(p if report == value else q for report in range(self.size)) for value in range(self.size))
         return Channel(bitstrings.from_integers(reports, self.report_bits), rows)
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
-        """Binomially many tell the truth; the others spread uniformly."""
+        """A binomial number of each item's holders tell the truth; all other users report a uniformly drawn item."""
         rng = np.random.default_rng(seed)
-        truthful = rng.binomial(frequencies, float(self.p - self.q))
+        truthful = rng.binomial(frequencies, self.gap)
         others = int(frequencies.sum() - truthful.sum())
         return truthful + rng.multinomial(others, np.full(self.size, 1 / self.size))

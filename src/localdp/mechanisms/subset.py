@@ -1,4 +1,4 @@
-"""Subset selection: a report is a set of exactly k items."""
+"""Subset selection (`ss`): a report is a set of exactly k items; sets with the held item are likelier than others."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_subsets
 from localdp.mechanisms.base import Channel
-from localdp.mechanisms.bitmaps import BitmapMechanism
+from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Indices, Rows
 
 
 class SubsetSelection(BitmapMechanism):
-    """Report k = round(d/(e^eps + 1)) items, the held one among them with k e^eps/(k e^eps + d - k).
+    """Report k = round(d/(e^eps + 1)) items; the held item is one of them with probability k e^eps/(k e^eps + d - k).
 
-    Ye & Barg, ISIT 2017, and Wang et al., 2016: the least variance of all at its k. The other items are
-    uniform among all sets of the right size. The report is a bitmap of the domain with k bits set.
+    Ye & Barg, ISIT 2017, and Wang et al., 2016. Where d/(e^eps + 1) is whole, no mechanism here has less variance. The
+    rest of the set is drawn uniformly from the other items. The report is a bitmap of the domain with k bits set.
 
     >>> mechanism = SubsetSelection(size=11, epsilon=1.0)
     >>> mechanism.subset, round(mechanism.p_star, 6), mechanism.report_bits
@@ -57,13 +57,16 @@ class SubsetSelection(BitmapMechanism):
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():
-            raise WireError(WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} items")
+            raise WireError(
+                WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} items, as every report must"
+            )
 
     def channel(self) -> Channel:
         self._check_channel(math.comb(self.size, self.subset))
         subsets = list(combinations(range(self.size), self.subset))
-        inside = self.p / math.comb(self.size - 1, self.subset - 1)
-        outside = (1 - self.p) / math.comb(self.size - 1, self.subset)
+        p, _ = self._exact_pair
+        inside = p / math.comb(self.size - 1, self.subset - 1)
+        outside = (1 - p) / math.comb(self.size - 1, self.subset)
         bitmaps = np.array([sum(1 << item for item in subset) for subset in subsets], np.uint64)
         rows = tuple(tuple(inside if value in subset else outside for subset in subsets) for value in range(self.size))
         return Channel(bitstrings.from_integers(bitmaps, self.size), rows)

@@ -1,4 +1,4 @@
-"""Unary encoding: a report has a bit for every item, each flipped on its own."""
+"""Unary encoding (`sue`, `oue`): a report has one bit for each item, and every bit gets its own noise."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from localdp.formats import bitstrings
 from localdp.kernels import rare_bits
 from localdp.kernels.biased_bits import biased_bits, replace_bits
 from localdp.mechanisms.base import Channel, independent_counts
-from localdp.mechanisms.bitmaps import BitmapMechanism
+from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Rows
 
 
 class UnaryEncoding(BitmapMechanism):
-    """Light the held item's bit with probability keep/2^width and any other with noise/2^width."""
+    """Set the held item's bit with probability keep/2^width, and each other bit with probability noise/2^width."""
 
     keep: int
     noise: int
 
     @abstractmethod
     def thresholds(self) -> tuple[int, int]:
-        """keep and noise, rounded toward more noise."""
+        """`keep` and `noise` for the requested epsilon, rounded so that the realised epsilon is not larger."""
 
     def configure(self) -> None:
         self.keep, self.noise = self.thresholds()
@@ -46,7 +46,7 @@ class UnaryEncoding(BitmapMechanism):
         return {"keep": str(self.keep), "noise": str(self.noise)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """Noise for every bit, then the held item's own bit in its place."""
+        """Draw noise for all bits, then overwrite the bit of the held item."""
         coins = source.integers(values.size)
         noise = rare_bits.rare_bits if rare_bits.jumping_pays(self.noise, self.width) else biased_bits
         words = noise(source, values.size, self.size, self.noise, self.width)
@@ -57,10 +57,14 @@ class UnaryEncoding(BitmapMechanism):
         self._check_channel(1 << self.size)
         reports = range(2**self.size)
 
+        p, q = self._exact_pair
+        others = self.size - 1
+        noise = [q**lit * (1 - q) ** (others - lit) for lit in range(self.size)]  # by how many other bits are set
+        own_bit_clear, own_bit_set = [(1 - p) * chance for chance in noise], [p * chance for chance in noise]
+
         def probability(value: int, report: int) -> Fraction:
-            others = (report & ~(1 << value)).bit_count()
-            own = self.p if report >> value & 1 else 1 - self.p
-            return own * self.q**others * (1 - self.q) ** (self.size - 1 - others)
+            lit = (report & ~(1 << value)).bit_count()
+            return own_bit_set[lit] if report >> value & 1 else own_bit_clear[lit]
 
         rows = tuple(tuple(probability(value, report) for report in reports) for value in range(self.size))
         return Channel(bitstrings.from_integers(np.array(reports, np.uint64), self.size), rows)
@@ -70,9 +74,9 @@ class UnaryEncoding(BitmapMechanism):
 
 
 class SymmetricUnary(UnaryEncoding):
-    """Basic RAPPOR: every bit is told truthfully with probability e^(eps/2)/(1 + e^(eps/2)).
+    """Basic RAPPOR: every bit is kept with probability e^(eps/2)/(1 + e^(eps/2)), and flipped otherwise.
 
-    Erlingsson, Pihur & Korolova, CCS 2014, without the Bloom filter (with it, no mechanism is pure).
+    Erlingsson, Pihur & Korolova, CCS 2014, without the Bloom filter, which would make it impure.
 
     >>> mechanism = SymmetricUnary(size=4, epsilon=1.0)
     >>> round(mechanism.p_star, 6), round(mechanism.q_star, 6)
@@ -88,7 +92,7 @@ class SymmetricUnary(UnaryEncoding):
 
 
 class OptimizedUnary(UnaryEncoding):
-    """Optimized unary encoding: keep the held item's bit with 1/2, light any other with 1/(1 + e^eps).
+    """Optimized unary encoding: set the held item's bit with probability 1/2, any other bit with 1/(1 + e^eps).
 
     Wang et al., USENIX Security 2017, section 4.3; Jia & Gong's Eq. 4.
 

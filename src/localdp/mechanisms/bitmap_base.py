@@ -1,4 +1,4 @@
-"""What mechanisms whose report is a bitmap of the domain have in common."""
+"""The base class of mechanisms that report a bitmap, one bit for each item: unary encoding and subset selection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from localdp.types import Counts, Flags, Rows
 
 
 class BitmapMechanism(Mechanism):
-    """A report has a bit for every item, and supports the items whose bits are set."""
+    """A report has one bit for each item, and supports the items that have their bit set."""
 
     @property
     def report_bits(self) -> int:

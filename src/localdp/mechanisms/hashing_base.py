@@ -1,4 +1,4 @@
-"""What mechanisms that hash the item to a few symbols have in common."""
+"""The base class of mechanisms that hash the item to one of a few symbols: `olh`, `blh` and `llh`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.mechanisms.base import Channel, Mechanism
-from localdp.mechanisms.symbols import SymbolResponse
+from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Flags, Indices, Rows
 
 Functions = NDArray[np.uint64]
+"""Hash functions, each as the number that identifies it: a seed (`olh`, `blh`) or a multiplier (`llh`)."""
 Symbols = NDArray[np.uint64]
+"""Hash values, from 0 to the number of symbols - 1."""
 
 
 class HashedMechanism(Mechanism):
-    """Draw a hash function, report it with a randomized response to the symbol of the held item under it.
+    """Draw a hash function, hash the held item to a symbol, and report the function with a perturbed symbol.
 
-    The function is the low `function_bits` bits of the report, the symbol the rest. The report supports every
-    item that hashes to its symbol. Since the function is drawn without looking at the item, the privacy of
-    the response is the privacy of the report, whatever the hash.
+    The low `function_bits` bits of a report are the function, the other bits are the symbol. The report supports every
+    item that hashes to its symbol. The function is drawn without looking at the item and so says nothing about it: the
+    report is exactly as private as the randomized response to the symbol, however good or bad the hash is.
     """
 
     response: SymbolResponse
@@ -32,11 +34,11 @@ class HashedMechanism(Mechanism):
 
     @abstractmethod
     def draw(self, users: int, source: Entropy) -> Functions:
-        """A uniform hash function for each user."""
+        """One uniformly drawn hash function for each user."""
 
     @abstractmethod
     def functions(self) -> Functions:
-        """All hash functions, for small families."""
+        """All hash functions there are, to list the channel of small families."""
 
     @abstractmethod
     def hashed(self, functions: Functions, items: NDArray[np.uint64]) -> Symbols:
@@ -64,7 +66,7 @@ class HashedMechanism(Mechanism):
         if (self.split(rows)[1] >= self.response.symbols).any():
             raise WireError(
                 WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report names a symbol past the last of {self.response.symbols}",
+                f"a report has a symbol of {self.response.symbols} or more, and there are {self.response.symbols}",
             )
 
     def supports(self, rows: Rows, item: int) -> Flags:

@@ -1,0 +1,60 @@
+"""Randomized response over a few symbols, the step that `grr`, `olh`, `blh` and `llh` share.
+
+Report the true symbol with probability t, and otherwise a symbol drawn uniformly from all g. The true symbol then has
+probability p = t + (1-t)/g and each other symbol (1-t)/g. Their ratio 1 + g t/(1-t) is at most e^epsilon for
+t = (e^epsilon - 1)/(e^epsilon + g - 1), rounded down to truth/2^width.
+
+The textbook draws one of the g - 1 *other* symbols instead, which gives the same probabilities. This order draws the
+noise without looking at the value, and makes the difference p - (1-t)/g = t exact even at a tiny epsilon
+(docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Words
+
+
+@dataclass(frozen=True)
+class SymbolResponse:
+    """Randomized response over `symbols` symbols that reports the true one outright with probability truth/2^width.
+
+    >>> SymbolResponse(symbols=4, truth=1, width=1).kept
+    Fraction(5, 8)
+    """
+
+    symbols: int
+    truth: int
+    width: int
+
+    @classmethod
+    def private(cls, symbols: int, epsilon: float, width: int) -> SymbolResponse:
+        """The most truthful response that is epsilon-private."""
+        e = thresholds.exp_below(epsilon)
+        return cls(symbols, thresholds.rounded_down((e - 1) / (e + symbols - 1), width), width)
+
+    @property
+    def other(self) -> Fraction:
+        """The probability that a given symbol other than the true one is reported."""
+        return Fraction(2**self.width - self.truth, 2**self.width * self.symbols)
+
+    @property
+    def kept(self) -> Fraction:
+        """The probability that the true symbol is reported."""
+        return Fraction(self.truth, 2**self.width) + self.other
+
+    @property
+    def ratio(self) -> Fraction:
+        """e^epsilon as realised."""
+        return self.kept / self.other
+
+    def perturb(self, symbols: Words, source: Entropy) -> Words:
+        """The reported symbol for each true symbol. Draws the same randomness whatever the symbols are."""
+        truthful = source.integers(symbols.size) < self.truth
+        return np.where(truthful, symbols, source.below(self.symbols, symbols.size))
