@@ -1,8 +1,8 @@
-"""How close to the statistical limit: mean squared errors over the oracle's, generated into docs/accuracy.md.
+"""How close the methods come to the statistical limit: writes docs/accuracy.md.
 
-The oracle is the `fixed` prior given the true spectrum: nothing that treats items alike can beat it. Figures are
-ratios of mean squared errors, each averaged over seeded runs. `python benchmarks/accuracy.py` takes a few minutes on
-two cores; `--runs 2 --quick` tries it out.
+The numbers are mean squared errors, averaged over seeded runs and divided by the error of the oracle. The oracle is the
+`fixed` prior with the true distribution of the frequencies; no method that treats all items alike can beat it.
+`python benchmarks/accuracy.py` takes a few minutes on two cores; `--runs 2 --quick` is a short trial.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
 
 
 def frequencies(name: str) -> np.ndarray:
-    """The true frequencies of a data set or shape."""
+    """The true frequencies of a data set, or of an artificial one."""
     if name == "padded retail":
         return np.append(ldp.datasets.load("retail").frequencies, np.zeros(49_066, np.int64))
     if name == "normal":
@@ -48,7 +48,7 @@ def frequencies(name: str) -> np.ndarray:
 
 
 def run(cell: tuple[str, str, float, int]) -> dict[str, float]:
-    """The mean squared errors of one seeded run, and the coverage of the intervals of `auto`."""
+    """The mean squared errors of one seeded run, and how often the intervals of `auto` contain the truth."""
     mechanism, name, epsilon, seed = cell
     truth = frequencies(name)
     estimate = ldp.Plan(truth.size, mechanism, epsilon).simulate(truth, seed=seed).estimate()
@@ -74,7 +74,7 @@ def run(cell: tuple[str, str, float, int]) -> dict[str, float]:
 
 
 class Results:
-    """The mean over the runs of every cell."""
+    """The mean over the runs, for every cell: a mechanism, a data set and an epsilon."""
 
     def __init__(self, runs: int, quick: bool) -> None:
         epsilons = EPSILONS[1::3] if quick else EPSILONS
@@ -84,7 +84,7 @@ class Results:
         self.means = means(self.cells, runs, run)
 
     def ratio(self, cell: tuple[str, str, float], method: str) -> float:
-        """A method's mean squared error over the oracle's."""
+        """A method's mean squared error divided by the oracle's."""
         return self.means[cell][method] / self.means[cell]["oracle"]
 
 
@@ -141,7 +141,7 @@ def page(results: Results, runs: int) -> str:
 
 
 def summary(results: Results, real: list, high: list) -> list[str]:
-    """What the table comes to."""
+    """The table in a few sentences."""
 
     def geometric(cells: list) -> float:
         return float(np.exp(np.mean([np.log(results.ratio(cell, "auto")) for cell in cells])))

@@ -1,6 +1,6 @@
-"""How well `advise` predicts: its errors against the mean of seeded simulations on Retail, as a table in Markdown.
+"""How well `advise` predicts errors: prints its predictions beside seeded simulations on Retail, as Markdown tables.
 
-python benchmarks/advice.py [runs]
+`python benchmarks/advice.py [runs]`, 20 runs unless given.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MECHANISMS, EPSILONS, SHAPES = ("oue", "olh", "llh"), (1.0, 2.0, 4.0), ("retail"
 
 
 def simulated(mechanism: str, epsilon: float, data: ldp.datasets.Dataset, runs: int) -> np.ndarray:
-    """The mean squared errors, raw and calibrated, of every run."""
+    """The mean squared errors of every run: one row for each run, with the raw and the calibrated error."""
     plan, errors = ldp.Plan(data.d, mechanism, epsilon), []
     for seed in range(runs):
         estimate = plan.simulate(data.frequencies, seed=seed).estimate()
@@ -25,7 +25,7 @@ def simulated(mechanism: str, epsilon: float, data: ldp.datasets.Dataset, runs: 
 
 
 def main(runs: int) -> None:
-    """Print the table."""
+    """Print the table on Retail."""
     data = ldp.datasets.load("retail")
     names = ("mechanism", "epsilon", "standard error", f"{runs} runs", "like retail", "like zipf", "like power-law")
     print(f"| {' | '.join(names)} | {runs} runs |")
@@ -47,7 +47,7 @@ def main(runs: int) -> None:
 
 
 def few_items(runs: int) -> None:
-    """The same where there are few items to learn a distribution from: frequencies that fall as 1/rank."""
+    """Print the same for few items, from which a distribution is hard to learn; frequencies fall as 1/rank."""
     print("\n| items | users | epsilon | mechanism | calibrated | runs |\n|---|---|---|---|---|---|")
     for items, users, epsilon in ((20, 20_000, 1.0), (60, 20_000, 1.0), (60, 20_000, 3.0), (500, 100_000, 1.0)):
         shares = 1 / np.arange(1, items + 1)

@@ -1,6 +1,6 @@
-"""Every method side by side at every epsilon: errors, heavy hitters and top k, generated into docs/comparison.md.
+"""Every method side by side at every epsilon (errors, heavy hitters and top k): writes docs/comparison.md.
 
-`python benchmarks/comparison.py` takes some minutes on two cores; `--runs 2 --quick` tries it out.
+`python benchmarks/comparison.py` takes some minutes on two cores; `--runs 2 --quick` is a short trial.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from runs import Figures, means, publish
+from runs import Measurements, means, publish
 
 import localdp as ldp
 from localdp.estimate.consistency import PROJECTIONS
@@ -23,8 +23,8 @@ SCORES = ("raw", "zero", "norm-sub", "power law", "power law, mle", "auto", "aut
 PAGE = Path(__file__).parent.parent / "docs" / "comparison.md"
 
 
-def run(task: tuple[str, float, int]) -> Figures:
-    """One seeded run: the errors, the F-scores, the shares of false discoveries, and who belongs to the top k."""
+def run(task: tuple[str, float, int]) -> Measurements:
+    """One seeded run: errors, F-scores, shares of false discoveries, and how many named items belong to the top k."""
     name, epsilon, seed = task
     truth = ldp.datasets.load(name).frequencies
     estimate = ldp.Plan(truth.size, "oue", epsilon).simulate(truth, seed=seed).estimate()
@@ -40,7 +40,7 @@ def run(task: tuple[str, float, int]) -> Figures:
         "auto, norm-sub": auto.project("norm-sub"),
         "oracle": oracle,
     }
-    figures = {
+    measured = {
         f"error {method}": ldp.metrics.estimation_error(found.frequencies, truth)
         for method, found in frequencies.items()
     }
@@ -53,23 +53,23 @@ def run(task: tuple[str, float, int]) -> Figures:
             "auto, fdr": auto.heavy_hitters(threshold, fdr=0.1),
             "raw, fdr": estimate.heavy_hitters(threshold, fdr=0.1),
         }
-        figures[f"hitters {multiple}"] = len(hitters)
+        measured[f"hitters {multiple}"] = len(hitters)
         for method, found in named.items():
             scores = ldp.metrics.heavy_hitter_scores(found, hitters)
-            figures[f"F {method} {multiple}"] = scores.f_score
-            figures[f"false {method} {multiple}"] = 1 - scores.precision
+            measured[f"F {method} {multiple}"] = scores.f_score
+            measured[f"false {method} {multiple}"] = 1 - scores.precision
     for k in TOPS:
         top = auto.top(k)
         belongs = truth[top.indices] >= np.sort(truth)[-k]
         for low, high in BINS:
             within = (top.probabilities >= low) & ((top.probabilities < high) | (high == 1))
-            figures[f"top {k} {low} items"] = float(within.sum())
-            figures[f"top {k} {low} said"] = float(top.probabilities[within].sum())
-            figures[f"top {k} {low} true"] = float(belongs[within].sum())
-    return figures
+            measured[f"top {k} {low} items"] = float(within.sum())
+            measured[f"top {k} {low} said"] = float(top.probabilities[within].sum())
+            measured[f"top {k} {low} true"] = float(belongs[within].sum())
+    return measured
 
 
-def page(results: dict[tuple[str, float], Figures], runs: int) -> str:
+def page(results: dict[tuple[str, float], Measurements], runs: int) -> str:
     """The whole page."""
     return "\n".join(
         [
@@ -103,41 +103,41 @@ def page(results: dict[tuple[str, float], Figures], runs: int) -> str:
     )
 
 
-def _errors(results: dict[tuple[str, float], Figures]) -> list[str]:
+def _errors(results: dict[tuple[str, float], Measurements]) -> list[str]:
     lines = [f"| data | epsilon | {' | '.join(ERRORS)} |", "|---" * (len(ERRORS) + 2) + "|"]
-    for (name, epsilon), figures in results.items():
-        ratios = [f"{figures[f'error {method}'] / figures['error oracle']:.3f}" for method in ERRORS]
+    for (name, epsilon), measured in results.items():
+        ratios = [f"{measured[f'error {method}'] / measured['error oracle']:.3f}" for method in ERRORS]
         lines.append(f"| {name} | {epsilon:g} | {' | '.join(ratios)} |")
     return lines
 
 
-def _scores(results: dict[tuple[str, float], Figures]) -> list[str]:
+def _scores(results: dict[tuple[str, float], Measurements]) -> list[str]:
     head = ("data", "epsilon", "threshold", "hitters", *SCORES, "false, auto", "false, raw")
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for (name, epsilon), figures in results.items():
+    for (name, epsilon), measured in results.items():
         for multiple in MULTIPLES:
-            cells = [f"{figures[f'F {method} {multiple}']:.3f}" for method in SCORES]
-            cells += [f"{figures[f'false {method}, fdr {multiple}']:.3f}" for method in ("auto", "raw")]
-            count = f"{figures[f'hitters {multiple}']:.0f}"
+            cells = [f"{measured[f'F {method} {multiple}']:.3f}" for method in SCORES]
+            cells += [f"{measured[f'false {method}, fdr {multiple}']:.3f}" for method in ("auto", "raw")]
+            count = f"{measured[f'hitters {multiple}']:.0f}"
             lines.append(f"| {name} | {epsilon:g} | {multiple:g} | {count} | {' | '.join(cells)} |")
     return lines
 
 
-def _tops(results: dict[tuple[str, float], Figures]) -> list[str]:
+def _tops(results: dict[tuple[str, float], Measurements]) -> list[str]:
     head = ["data", "epsilon", "k", *(f"{low:.0%} to {high:.0%}" for low, high in BINS)]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for (name, epsilon), figures in results.items():
+    for (name, epsilon), measured in results.items():
         for k in TOPS:
             cells = []
             for low, _ in BINS:
-                items, said, true = (figures[f"top {k} {low} {what}"] for what in ("items", "said", "true"))
+                items, said, true = (measured[f"top {k} {low} {what}"] for what in ("items", "said", "true"))
                 cells.append(f"{said / items:.2f}: {true / items:.2f} ({items:.1f})" if items else "-")
             lines.append(f"| {name} | {epsilon:g} | {k} | {' | '.join(cells)} |")
     return lines
 
 
 def write(runs: int, quick: bool) -> str:
-    """Run everything."""
+    """Run everything and return the page."""
     epsilons = EPSILONS[1::3] if quick else EPSILONS
     return page(means([(name, epsilon) for name in DATASETS for epsilon in epsilons], runs, run), runs)
 

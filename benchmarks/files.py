@@ -1,6 +1,7 @@
-"""Files of any size in bounded memory: the commands on files of 8 GB, generated on the fly, beside the plain kernel.
+"""Large files in little memory: measure the commands on files of 8 GB, and compare them with the counting kernel.
 
-`python benchmarks/files.py` needs 9 GB of disk for a few minutes; `--gigabytes 0.2` tries it out.
+`python benchmarks/files.py` makes the files itself and needs 9 GB of disk for a few minutes; `--gigabytes 0.2` is a
+short trial.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BLOCK_USERS = 20_000
 
 
 def child(*arguments: object) -> tuple[float, float]:
-    """Seconds and peak memory in GiB of a command."""
+    """Run a `localdp` command; return its seconds and its peak memory in GiB."""
     measure = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
     measure += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     started = time.perf_counter()
@@ -33,7 +34,7 @@ def child(*arguments: object) -> tuple[float, float]:
 
 
 def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
-    """Reports of OUE, 2,059 bytes each, in a file of each kind, and the kernel alone on some of them in memory."""
+    """Measure `localdp aggregate` on OUE reports of 2,059 bytes in Parquet and Arrow, and the kernel alone."""
     plan = ldp.Plan(retail.d, "oue", 4.0)
     (folder / "plan.json").write_text(plan.to_json())
     values = np.random.default_rng(0).choice(retail.d, BLOCK_USERS, p=retail.frequencies / retail.n)
@@ -56,7 +57,7 @@ def aggregate(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
 
 
 def kernel_speed(plan: ldp.Plan, rows: np.ndarray) -> float:
-    """Bytes a second of the counting kernel on one thread, on rows in memory: more than a cache holds, as a file is."""
+    """Bytes a second of the counting kernel on one thread. The rows are in memory, and too many for the cache."""
 
     def seconds() -> float:
         started = time.perf_counter()
@@ -67,7 +68,7 @@ def kernel_speed(plan: ldp.Plan, rows: np.ndarray) -> float:
 
 
 def privatize(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
-    """Values as text in a CSV file, made private under LLH."""
+    """Measure `localdp privatize` on a CSV file of text values, with LLH."""
     plan = ldp.Plan([f"product {place}" for place in range(retail.d)], "llh", 4.0)
     (folder / "plan.json").write_text(plan.to_json())
     values = np.repeat(np.arange(retail.d), retail.frequencies)
@@ -85,7 +86,7 @@ def privatize(folder: Path, size: float, retail: ldp.datasets.Dataset) -> None:
 
 
 def main() -> None:
-    """Measure both and print."""
+    """Measure both commands and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=8.2)
     size = parser.parse_args().gigabytes * 1e9

@@ -1,4 +1,4 @@
-"""Many seeded runs on all cores, the mean of what each found, and the page that shows them."""
+"""Run many seeded runs on two cores, average their measurements, and write the page that shows them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from pathlib import Path
 import numpy as np
 
 Cell = tuple
-Figures = dict[str, float]
+Measurements = dict[str, float]
+"""The measured numbers of one run, by name; NaN where a run has nothing to measure."""
 
 
-def means(cells: list[Cell], runs: int, run: Callable[[Cell], Figures]) -> dict[Cell, Figures]:
-    """For every cell the mean of each figure over the runs `run((*cell, seed))` that have it (are not NaN)."""
+def means(cells: list[Cell], runs: int, run: Callable[[Cell], Measurements]) -> dict[Cell, Measurements]:
+    """For every cell, the mean of each measurement over the runs `run((*cell, seed))`. NaN is left out."""
     tasks = [(*cell, seed) for cell in cells for seed in range(runs)]
     found = []
     with ProcessPoolExecutor(2) as pool:
-        for done, figures in enumerate(pool.map(run, tasks, chunksize=4), 1):
-            found.append(figures)
+        for done, measured in enumerate(pool.map(run, tasks, chunksize=4), 1):
+            found.append(measured)
             print(f"\r{done} of {len(tasks)} runs", end="", flush=True)
     print()
-    several = {cell: found[place * runs : (place + 1) * runs] for place, cell in enumerate(cells)}
-    return {cell: {key: _mean([one[key] for one in some]) for key in some[0]} for cell, some in several.items()}
+    by_cell = {cell: found[place * runs : (place + 1) * runs] for place, cell in enumerate(cells)}
+    return {cell: {key: _mean([one[key] for one in trials]) for key in trials[0]} for cell, trials in by_cell.items()}
 
 
 def publish(description: str | None, path: Path, write: Callable[[int, bool], str]) -> None:
-    """Read the options, and put the page `write(runs, quick)` in its place; a quick one is printed."""
+    """Read the options and write the page `write(runs, quick)` to `path`; with --quick, print it instead."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="fewer epsilons, printed instead of written")

@@ -1,4 +1,4 @@
-"""Draw the pictures of the home page and of the page on pictures: `python docs/generate_pictures.py`."""
+"""Draw the pictures of the home page and of the page about pictures: `python docs/generate_pictures.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMAGES = Path(__file__).parent / "images"
 
 
 def main() -> None:
-    """Both, of the same run."""
+    """Draw both from the same simulated run."""
     data = ldp.datasets.load("retail")
     estimate = ldp.Plan(data.d, "oue", EPSILON).simulate(data.frequencies, seed=7).estimate()
     home(data, estimate, estimate.calibrate())
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def gallery(data: ldp.datasets.Dataset, calibrated: ldp.Calibrated) -> None:
-    """What the library draws of a collection."""
+    """Draw the four main pictures of `localdp.plots` side by side."""
     figure = plots.figure(13, 10)
     (first, second), (third, fourth) = figure.subplots(2, 2)
     plots.plot_estimates(calibrated, data.frequencies, axes=first).set_title("plot_estimates")
@@ -36,7 +36,7 @@ def gallery(data: ldp.datasets.Dataset, calibrated: ldp.Calibrated) -> None:
 
 
 def home(data: ldp.datasets.Dataset, estimate: ldp.Estimate, calibrated: ldp.Calibrated) -> None:
-    """The items that look most frequent: as the reports say, and as Calibrate says, each with the truth."""
+    """Draw the largest raw estimates, the same items after Calibrate, and the true frequencies."""
     top = np.argsort(-estimate.frequencies)[:SHOWN]
     ranks = np.arange(SHOWN) + 1
     figure = plots.figure(10, 4.2)

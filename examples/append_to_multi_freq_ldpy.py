@@ -1,6 +1,6 @@
-"""Append Calibrate to the reports of another library: multi-freq-ldpy 0.2.5 (`pip install multi-freq-ldpy "xxhash<4"`).
+"""Append Calibrate to another library, multi-freq-ldpy 0.2.5 (`pip install multi-freq-ldpy "xxhash<4"`).
 
-Its clients make the reports; its own aggregator and ours read the same ones.
+Its clients make the reports. Then its own aggregator and localdp estimate the frequencies from the same reports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ USERS = 50_000
 
 
 def main() -> None:
-    """Print the error of either library's estimate."""
+    """Print the error of both libraries' estimates."""
     rng = np.random.default_rng(0)
     weights = 1 / np.arange(1, ITEMS + 1) ** 1.3
     values = rng.choice(ITEMS, USERS, p=weights / weights.sum())

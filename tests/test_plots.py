@@ -10,7 +10,7 @@ import pytest
 
 import localdp as ldp
 from localdp import plots
-from localdp.errors import FrequencyError, MissingPackageError
+from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
 
 TRUTH = (20_000 / np.arange(1, 301) ** 1.2).astype(np.int64)
 
@@ -50,7 +50,7 @@ def test_hitters_show_the_threshold(calibrated):
 
 
 @pytest.mark.parametrize("spread", [12, 40, 400, 4_000])
-def test_the_figures_on_a_logarithmic_axis_do_not_overlap(spread):
+def test_the_labels_of_a_logarithmic_axis_do_not_overlap(spread):
     wide = ldp.Estimate(np.geomspace(1_500 * spread, 1_500, 20), n=10_000_000, variance=1_000.0)
     axes = plots.plot_estimates(wide)
     plots.figure_of(axes).draw_without_rendering()
@@ -90,11 +90,24 @@ def test_noise_shows_what_was_fitted_and_what_theory_says():
 
 
 def test_the_truth_of_other_items_is_refused(calibrated):
-    with pytest.raises(FrequencyError, match="300 items"):
+    with pytest.raises(FrequencyError, match=r"each of the 300 items, not shape \(10,\)"):
         plots.plot_estimates(calibrated, TRUTH[:10])
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.5, True, "all"])
+def test_a_number_of_items_that_cannot_be_shown_is_refused(calibrated, top):
+    with pytest.raises(InvalidInputError, match=f"whole number of at least 1, not {top!r}"):
+        plots.plot_estimates(calibrated, top=top)
+
+
+def test_axes_without_a_figure_cannot_be_saved(calibrated):
+    axes = plots.plot_estimates(calibrated, top=3)
+    axes.remove()
+    with pytest.raises(InvalidInputError, match="do not belong to a figure any more"):
+        plots.figure_of(axes)
 
 
 def test_without_matplotlib_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"localdp\[plots\]"):
+    with pytest.raises(MissingPackageError, match=r"matplotlib: pip install 'localdp\[plots\]'"):
         plots.figure()

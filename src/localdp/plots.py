@@ -1,10 +1,17 @@
-"""Pictures of frequencies, priors and heavy hitters, for your own data; matplotlib draws them.
+"""Draw frequencies, priors and heavy hitters of your own data with matplotlib (`pip install 'localdp[plots]'`).
 
-Every function draws on `axes`, or on a new figure, and returns the axes, whose `figure` can be saved:
+Every function draws on the `axes` that it is given, or on those of a new figure, and returns the axes. Save the figure
+that they belong to with `figure_of(axes)`:
 
-    plot_estimates(calibrated).figure.savefig("estimates.png")
+>>> import localdp as ldp
+>>> estimate = ldp.Plan(["tea", "coffee", "milk"], epsilon=2.0).simulate([600, 300, 100], seed=1).estimate()
+>>> axes = plot_estimates(estimate.calibrate())
+>>> figure_of(axes).savefig("estimates.png")  # doctest: +SKIP
+>>> [label.get_text() for label in axes.get_yticklabels()]
+['tea', 'coffee', 'milk']
 
-Colours can be told apart by colour-blind readers (M. Okabe and K. Ito, 2008) and differ in marker and line for print.
+Colour-blind readers can tell the colours apart (M. Okabe and K. Ito, 2008), and in black and white the markers and
+the line styles differ.
 """
 
 from __future__ import annotations
@@ -39,7 +46,11 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
 
 
 def figure(width: float = 7.0, height: float = 4.2) -> Figure:
-    """An empty figure (in inches) that needs no display and no global state."""
+    """An empty figure of this width and height in inches. It needs no display and no global state.
+
+    >>> figure(4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -48,20 +59,20 @@ def figure(width: float = 7.0, height: float = 4.2) -> Figure:
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The figure that axes are on, to save it."""
+    """The figure that the axes belong to, for example to save it."""
     drawn = axes.get_figure(root=True)
     if drawn is None:
-        raise InvalidInputError("these axes were removed from their figure")
+        raise InvalidInputError("these axes do not belong to a figure any more: draw them again")
     return drawn
 
 
 def plot_estimates(
     frequencies: Frequencies, truth: ArrayLike | None = None, top: int = 20, axes: Axes | None = None
 ) -> Axes:
-    """The most frequent items with their 90% intervals, and the truth where it is known."""
-    axes = _axes(axes, height=1.2 + 0.26 * min(top, frequencies.domain.size))
+    """Draw the `top` most frequent items with their 90% intervals, and the true frequencies if they are given."""
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise InvalidInputError(f"the number of items to show is a whole number of at least 1, not {top!r}")
+        raise InvalidInputError(f"the number of items to show must be a whole number of at least 1, not {top!r:.40}")
+    axes = _axes(axes, height=1.2 + 0.26 * min(top, frequencies.domain.size))
     chosen = np.argsort(-frequencies.frequencies, kind="stable")[:top]
     low, high = (side[chosen] for side in frequencies.interval())
     places = np.arange(chosen.size)
@@ -77,7 +88,7 @@ def plot_estimates(
 
 
 def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None) -> Axes:
-    """The heavy hitters with their intervals, darker the more probable, and the threshold."""
+    """Draw the first `top` heavy hitters with 90% intervals, and the threshold. Darker points are more probable."""
     shown = min(top, len(hitters))
     axes = _axes(axes, height=1.2 + 0.26 * max(shown, 2))
     places = np.arange(shown)
@@ -107,7 +118,10 @@ def plot_hitters(hitters: HeavyHitters, top: int = 30, axes: Axes | None = None)
 
 
 def plot_prior(calibrated: Calibrated, truth: ArrayLike | None = None, axes: Axes | None = None) -> Axes:
-    """The fitted distribution of the frequencies, and that of the true ones where they are known."""
+    """Draw the fitted prior, and the distribution of the true frequencies if they are given.
+
+    A prior with atoms has a vertical line for each; an atom at frequency 0 is drawn at 0.5, on the logarithmic axis.
+    """
     axes = _axes(axes)
     prior = calibrated.prior
     if truth is not None:
@@ -129,10 +143,10 @@ def plot_prior(calibrated: Calibrated, truth: ArrayLike | None = None, axes: Axe
 
 
 def plot_calibration(calibrated: Calibrated, axes: Axes | None = None) -> Axes:
-    """What Calibrate makes of an estimate: the posterior mean and the 90% interval as functions of the raw estimate."""
+    """Draw what Calibrate does: the posterior mean and the 90% interval as functions of the raw estimate."""
     axes = _axes(axes)
     order = np.argsort(calibrated.estimates)
-    order = order[np.unique(np.linspace(0, order.size - 1, 4_000).astype(int))]
+    order = order[np.unique(np.linspace(0, order.size - 1, 4_000).astype(int))]  # more points would not be seen
     x = calibrated.estimates[order]
     low, high = (side[order] for side in calibrated.interval())
     axes.fill_between(x, low, high, color=SKY, alpha=0.5, linewidth=0, label="90% interval")
@@ -151,7 +165,11 @@ def plot_calibration(calibrated: Calibrated, axes: Axes | None = None) -> Axes:
 def plot_frequencies(
     frequencies: ArrayLike, axes: Axes | None = None, label: str | None = None, color: str = BLUE
 ) -> Axes:
-    """How many items have each frequency, on logarithmic axes: a power law is a straight line."""
+    """Draw the share of items that have each frequency, on logarithmic axes. A power law is a straight line.
+
+    >>> plot_frequencies([1, 1, 1, 2, 2, 7]).get_xlabel()
+    'frequency k (users)'
+    """
     axes = _axes(axes)
     values, counts = np.unique(np.asarray(frequencies), return_counts=True)
     held = values > 0
@@ -162,7 +180,7 @@ def plot_frequencies(
         color=color,
         markersize=3,
         label=label,
-        rasterized=held.sum() > 500,
+        rasterized=held.sum() > 500,  # keeps SVG and PDF files small
     )
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -172,7 +190,10 @@ def plot_frequencies(
 
 
 def plot_noise(noise: ArrayLike, deviation: float, axes: Axes | None = None) -> Axes:
-    """The noise of many estimates, with the Gaussian that was fitted to it and the one that theory gives."""
+    """Draw a histogram of the noise of many estimates, the Gaussian fitted to it, and the Gaussian of the theory.
+
+    `noise` is the estimates minus the true frequencies; `deviation` is the standard deviation that theory gives.
+    """
     axes = _axes(axes)
     values = np.asarray(noise, np.float64)
     mean, spread = float(values.mean()), float(values.std())
@@ -194,7 +215,14 @@ def plot_lines(
     styles: Mapping[str, Mapping[str, Any]] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Named lines of (x, y, error of y), each with a colour, a marker and a stroke of its own."""
+    """Draw named lines, each as (x, y, standard error of y), in different colours, markers and line styles.
+
+    `styles` gives the style of each line by its name; without it, `STYLES` are used in turn.
+
+    >>> axes = plot_lines({"raw": ([1, 2], [9.0, 4.0], [0.5, 0.5]), "calibrated": ([1, 2], [3.0, 1.0], [0.2, 0.2])})
+    >>> axes.get_legend_handles_labels()[1]
+    ['raw', 'calibrated']
+    """
     axes = _axes(axes)
     for place, (name, (x, y, error)) in enumerate(lines.items()):
         style = STYLES[place % len(STYLES)] if styles is None else styles[name]
@@ -214,11 +242,15 @@ STYLES: tuple[Mapping[str, Any], ...] = tuple(
         (GREEN, "*", ":"),
     )
 )
-"""Ways to draw a line, in the order they are used."""
+"""Styles of lines, in the order in which they are used."""
 
 
 def plain(text: str) -> str:
-    """Text as it is: a dollar would begin a formula."""
+    """The text, shown by matplotlib as it is: an unescaped dollar sign would start a formula.
+
+    >>> print(plain("$5"))
+    \\$5
+    """
     return text.replace("$", r"\$")
 
 
@@ -233,12 +265,12 @@ def _name_items(axes: Axes, items: Sequence[Any]) -> None:
 
 
 def _scale_users(axes: Axes, low: Vector, high: Vector) -> None:
-    """Logarithmic where frequencies range so far that their intervals would be dots."""
+    """Set up the axis of users: logarithmic if the largest frequency is so large that other intervals become dots."""
     axes.set_xlabel("frequency (users)")
     if low.size and low.min() > 0 and high.max() > 10 * low.min():
         axes.set_xscale("log")
         axes.set_xlabel("frequency (users, logarithmic)")
-        steps = (1, 2, 5) if high.max() < 500 * low.min() else (1,)  # as many figures as have room side by side
+        steps = (1, 2, 5) if high.max() < 500 * low.min() else (1,)  # as many labels as fit side by side
         axes.xaxis.set_major_locator(_log_steps(steps))
         axes.xaxis.set_minor_formatter("")
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -251,7 +283,9 @@ def _log_steps(steps: tuple[int, ...]) -> Any:
 
 
 def _matching(truth: ArrayLike, frequencies: Frequencies) -> Vector:
+    """The true frequencies as an array, if there is one for each item."""
     known = np.asarray(truth, np.float64)
     if known.shape != (frequencies.domain.size,):
-        raise FrequencyError(f"the truth of {frequencies.domain.size} items is needed, not of shape {known.shape}")
+        items = frequencies.domain.size
+        raise FrequencyError(f"truth needs a frequency for each of the {items} items, not shape {known.shape}")
     return known

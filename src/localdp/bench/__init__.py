@@ -1,4 +1,4 @@
-"""Speed, measured in one run: localdp, other libraries and what the machine can do at most; see `localdp bench`."""
+"""Speed, measured in one run (`localdp bench`): localdp, two other libraries ("peers"), the limits of the machine."""
 
 from localdp.bench.run import bench
 

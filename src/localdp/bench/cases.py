@@ -1,50 +1,67 @@
-"""What is compared with whom: our steps under both kinds of kernels, and the same protocol in other libraries."""
+"""The comparisons: our steps with compiled and with NumPy kernels, and the same protocol in other libraries."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 import localdp as ldp
-from localdp.bench.peers import Peer
-from localdp.bench.timing import Steps, interleaved, seconds
+from localdp.bench.timing import Timings, interleaved, seconds
 from localdp.kernels import dispatch, threads
+from localdp.types import Indices
 
 KERNELS = ("fast", "numpy")
-ALONE = "one thread"
+ONE_THREAD = "one thread"
+
+
+class Library(Protocol):
+    """Another library that can be measured; `localdp.bench.peers.Peer` is one."""
+
+    def run(self, protocol: str, users: int, size: int, epsilon: float) -> Timings:
+        """Seconds of the steps privatize, aggregate and decode for this number of users."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A protocol of another library: its label on the page, the library, its name there, and the number of users."""
+
+    label: str
+    library: str
+    protocol: str
+    users: int
 
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on a domain: how many users we take, and what the peers call it and take.
+    """A mechanism on a domain, the number of users we run it on, and the rivals it is compared with.
 
-    Peers run one user at a time and are measured on fewer; seconds a user are compared.
+    Other libraries handle one user at a time and are measured on fewer users; seconds for each user are compared.
     """
 
     mechanism: str
     size: int
     epsilon: float
     users: int
-    peers: dict[str, tuple[str, int]]
-
-    @property
-    def name(self) -> str:
-        """The case in a few words."""
-        return f"{self.mechanism}, d = {self.size:,}, epsilon {self.epsilon:g}"
+    rivals: tuple[Rival, ...]
 
 
-BOTH = ("pure-ldp", "multi-freq-ldpy")
+def _in_both(protocol: str, users: int) -> tuple[Rival, ...]:
+    return tuple(Rival(library, library, protocol, users) for library in ("pure-ldp", "multi-freq-ldpy"))
+
+
 CASES = (
-    *(Case("oue", 1_024, e, 200_000, dict.fromkeys(BOTH, ("oue", 2_000))) for e in (1.0, 4.0)),
-    *(Case("oue", 16_470, e, 8_000, dict.fromkeys(BOTH, ("oue", 200))) for e in (1.0, 4.0)),
-    *(Case("olh", 1_024, e, 20_000, dict.fromkeys(BOTH, ("olh", 50))) for e in (1.0, 4.0)),
-    *(Case("olh", 16_470, e, 4_000, dict.fromkeys(BOTH, ("olh", 5))) for e in (1.0, 4.0)),
-    Case("grr", 1_024, 4.0, 1_000_000, dict.fromkeys(BOTH, ("grr", 5_000))),
-    Case("ss", 1_024, 1.0, 20_000, {"multi-freq-ldpy": ("ss", 1_000)}),
+    *(Case("oue", 1_024, epsilon, 200_000, _in_both("oue", 2_000)) for epsilon in (1.0, 4.0)),
+    *(Case("oue", 16_470, epsilon, 8_000, _in_both("oue", 200)) for epsilon in (1.0, 4.0)),
+    *(Case("olh", 1_024, epsilon, 20_000, _in_both("olh", 50)) for epsilon in (1.0, 4.0)),
+    *(Case("olh", 16_470, epsilon, 4_000, _in_both("olh", 5)) for epsilon in (1.0, 4.0)),
+    Case("grr", 1_024, 4.0, 1_000_000, _in_both("grr", 5_000)),
+    Case("ss", 1_024, 1.0, 20_000, (Rival("multi-freq-ldpy", "multi-freq-ldpy", "ss", 1_000),)),
 )
 LARGE = tuple(
     Case(
@@ -52,36 +69,36 @@ LARGE = tuple(
         16_470,
         epsilon,
         1_000_000,
-        {"hadamard response": ("hadamard response", 20_000), "fast local hashing": ("fast local hashing", 20_000)},
+        tuple(Rival(name, "pure-ldp", name, 20_000) for name in ("hadamard response", "fast local hashing")),
     )
     for epsilon in (1.0, 4.0)
 )
 
 
-def values_of(size: int, users: int) -> np.ndarray:
-    """Everybody's item."""
+def values_of(size: int, users: int) -> Indices:
+    """The index of the item that each user holds, drawn uniformly and always the same."""
     return np.random.default_rng(0).integers(0, size, users)
 
 
-def ours(case: Case, kernels: str, threads: int) -> Callable[[], Steps]:
-    """A run of ours, in seconds a user."""
+def our_run(case: Case, kernels: str, thread_count: int) -> Callable[[], Timings]:
+    """A function that runs the case once and returns the seconds for each user."""
     plan, values = ldp.Plan(case.size, case.mechanism, case.epsilon), values_of(case.size, case.users)
 
-    def run() -> Steps:
-        with dispatch.kernels(kernels), _threads(threads):
+    def run() -> Timings:
+        with dispatch.kernels(kernels), _limited_to(thread_count):
             made: list[ldp.Reports] = []
             privatizing = seconds(lambda: made.append(plan.privatize(values)))
             aggregating = seconds(lambda: plan.aggregate(made[0]))
         return {"privatize": privatizing / case.users, "aggregate": aggregating / case.users}
 
-    run()  # compiles, or loads what was compiled
+    run()  # the first run compiles the kernels or loads them from disk, and is not counted
     return run
 
 
 @contextmanager
-def _threads(number: int) -> Iterator[None]:
+def _limited_to(thread_count: int) -> Iterator[None]:
     before = os.environ.get("LOCALDP_THREADS")
-    os.environ["LOCALDP_THREADS"] = str(number)
+    os.environ["LOCALDP_THREADS"] = str(thread_count)
     try:
         yield
     finally:
@@ -90,24 +107,32 @@ def _threads(number: int) -> Iterator[None]:
             os.environ["LOCALDP_THREADS"] = before
 
 
-def theirs(case: Case, peer: Peer, protocol: str, users: int) -> Callable[[], Steps]:
-    """A run of a peer, in seconds a user; what it does once for all users is shared among as many as we have."""
+def rival_run(case: Case, rival: Rival, library: Library) -> Callable[[], Timings]:
+    """A function that runs the rival once and returns the seconds for each user.
 
-    def run() -> Steps:
-        steps = peer.run(protocol, users, case.size, case.epsilon)
-        aggregating = steps["aggregate"] / users + steps["decode"] / case.users
-        return {"privatize": steps["privatize"] / users, "aggregate": aggregating}
+    "decode" is work that a library does once, whatever the number of users. It is divided by our number of users, which
+    is larger: the rival would otherwise look slower than it is.
+    """
+
+    def run() -> Timings:
+        took = library.run(rival.protocol, rival.users, case.size, case.epsilon)
+        aggregating = took["aggregate"] / rival.users + took["decode"] / case.users
+        return {"privatize": took["privatize"] / rival.users, "aggregate": aggregating}
 
     return run
 
 
-def measure(case: Case, peers: dict[str, Peer], times: int) -> dict[str, Steps]:
-    """Seconds a user of each step, for `fast`, `numpy`, both on one thread, and every peer, interleaved."""
-    sides = {kind: ours(case, kind, threads.workers()) for kind in KERNELS}
-    sides |= {f"{kind}, {ALONE}": ours(case, kind, 1) for kind in KERNELS}
-    for name, (protocol, users) in case.peers.items():
-        sides[name] = theirs(case, peers.get(name, peers["pure-ldp"]), protocol, users)
-    best = interleaved(sides, times)
-    for steps in best.values():
-        steps["both"] = steps["privatize"] + steps["aggregate"]
+def measure(case: Case, libraries: Mapping[str, Library], rounds: int) -> dict[str, Timings]:
+    """Seconds for each user, by side and step.
+
+    The sides are both kinds of kernels, both again on one thread, and every rival by its label. The step "both" is the
+    sum of the best times of the two steps.
+    """
+    sides = {kind: our_run(case, kind, threads.workers()) for kind in KERNELS}
+    sides |= {f"{kind}, {ONE_THREAD}": our_run(case, kind, 1) for kind in KERNELS}
+    for rival in case.rivals:
+        sides[rival.label] = rival_run(case, rival, libraries[rival.library])
+    best = interleaved(sides, rounds)
+    for timings in best.values():
+        timings["both"] = timings["privatize"] + timings["aggregate"]
     return best

@@ -1,74 +1,79 @@
-"""How time grows: with the number of reports, with the domain, and with the number of items to calibrate."""
+"""How time grows with the number of reports, with the number of items, and with the number of items to calibrate."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 import localdp as ldp
 from localdp.bench.cases import values_of
-from localdp.bench.timing import Steps, interleaved, seconds
+from localdp.bench.timing import Timings, interleaved, seconds
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Nanoseconds of a step at each size, for each unit of it."""
+    """Nanoseconds of each step for each unit (a report, a bit or an item), one number for each size."""
 
     what: str
     unit: str
     sizes: tuple[int, ...]
-    steps: dict[str, list[float]]
+    nanoseconds: dict[str, list[float]]
 
 
-def with_reports(mechanism: str, size: int, sizes: tuple[int, ...], times: int) -> Growth:
-    """Nanoseconds a report as their number grows."""
-    runs = [_pipeline(mechanism, size, users, users) for users in sizes]
-    return _measured(f"{mechanism}, d = {size:,}, epsilon 1, n =", "report", sizes, runs, times)
+def with_reports(mechanism: str, items: int, sizes: tuple[int, ...], rounds: int) -> Growth:
+    """Nanoseconds for each report, as the number of reports grows."""
+    runs = [_pipeline(mechanism, items, users, units=users) for users in sizes]
+    return _measured(f"{mechanism}, d = {items:,}, epsilon 1, n =", "report", sizes, runs, rounds)
 
 
-def with_items(mechanism: str, users: int, sizes: tuple[int, ...], unit: str, times: int) -> Growth:
-    """Nanoseconds a report, or a bit of it, as the domain grows."""
-    runs = [_pipeline(mechanism, size, users, users * size if unit == "bit" else users) for size in sizes]
-    return _measured(f"{mechanism}, n = {users:,}, epsilon 1, d =", unit, sizes, runs, times)
+def with_items(mechanism: str, users: int, sizes: tuple[int, ...], unit: str, rounds: int) -> Growth:
+    """Nanoseconds for each report, or for each bit of a unary report (unit "bit"), as the domain grows."""
+    runs = [_pipeline(mechanism, items, users, units=users * items if unit == "bit" else users) for items in sizes]
+    return _measured(f"{mechanism}, n = {users:,}, epsilon 1, d =", unit, sizes, runs, rounds)
 
 
-def of_calibrate(sizes: tuple[int, ...], times: int) -> Growth:
-    """Nanoseconds an item: with `auto` fitted to as many estimates, and with the prior given."""
-    spectrum = ldp.datasets.load("kosarak").frequencies
+def of_calibrate(sizes: tuple[int, ...], rounds: int) -> Growth:
+    """Nanoseconds for each item: with `auto` fitted to all the estimates, and with a prior that is fitted already."""
+    frequencies = ldp.datasets.load("kosarak").frequencies
     runs = []
     for items in sizes:
-        truth = np.random.default_rng(0).choice(spectrum, items)
-        estimate = ldp.Plan(items, "oue", 4.0).simulate(truth, seed=0).estimate()
-        prior = estimate.calibrate().prior
-
-        def run(estimate: ldp.Estimate = estimate, prior: ldp.FittedPrior = prior, items: int = items) -> Steps:
-            return {
-                "fit and calibrate": seconds(lambda: estimate.calibrate().frequencies) / items,
-                "calibrate": seconds(lambda: estimate.calibrate(prior).frequencies) / items,
-            }
-
-        runs.append(run)
-    return _measured("calibrate, d =", "item", sizes, runs, times)
+        truth = np.random.default_rng(0).choice(frequencies, items)
+        runs.append(_calibrate(ldp.Plan(items, "oue", 4.0).simulate(truth, seed=0).estimate()))
+    return _measured("calibrate, d =", "item", sizes, runs, rounds)
 
 
-def _pipeline(mechanism: str, size: int, users: int, units: int):  # type: ignore[no-untyped-def]
-    plan, values = ldp.Plan(size, mechanism, 1.0), values_of(size, users)
+def _calibrate(estimate: ldp.Estimate) -> Callable[[], Timings]:
+    prior, items = estimate.calibrate().prior, estimate.domain.size
 
-    def run() -> Steps:
-        made: list[ldp.Reports] = []
-        privatizing = seconds(lambda: made.append(plan.privatize(values)))
-        aggregating = seconds(lambda: plan.aggregate(made[0]))
-        steps = {"privatize": privatizing, "aggregate": aggregating, "both": privatizing + aggregating}
-        return {step: took / units for step, took in steps.items()}
+    def run() -> Timings:
+        return {
+            "fit and calibrate": seconds(lambda: estimate.calibrate().frequencies) / items,
+            "calibrate": seconds(lambda: estimate.calibrate(prior).frequencies) / items,
+        }
 
     return run
 
 
-def _measured(what: str, unit: str, sizes: tuple[int, ...], runs: list, times: int) -> Growth:  # type: ignore[type-arg]
-    best = interleaved(dict(zip(map(str, sizes), runs, strict=True)), times)
-    steps: dict[str, list[float]] = {}
+def _pipeline(mechanism: str, items: int, users: int, units: int) -> Callable[[], Timings]:
+    """A function that privatizes and aggregates once and returns the seconds for each unit."""
+    plan, values = ldp.Plan(items, mechanism, 1.0), values_of(items, users)
+
+    def run() -> Timings:
+        made: list[ldp.Reports] = []
+        privatizing = seconds(lambda: made.append(plan.privatize(values)))
+        aggregating = seconds(lambda: plan.aggregate(made[0]))
+        timings = {"privatize": privatizing, "aggregate": aggregating, "both": privatizing + aggregating}
+        return {step: took / units for step, took in timings.items()}
+
+    return run
+
+
+def _measured(what: str, unit: str, sizes: tuple[int, ...], runs: list[Callable[[], Timings]], rounds: int) -> Growth:
+    best = interleaved(dict(zip(map(str, sizes), runs, strict=True)), rounds)
+    nanoseconds: dict[str, list[float]] = {}
     for size in sizes:
         for step, took in best[str(size)].items():
-            steps.setdefault(step, []).append(1e9 * took)
-    return Growth(what, unit, sizes, steps)
+            nanoseconds.setdefault(step, []).append(1e9 * took)
+    return Growth(what, unit, sizes, nanoseconds)

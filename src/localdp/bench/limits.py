@@ -1,4 +1,8 @@
-"""How close to the machine: counting against reading, perturbing against the keystream, calibrating against np.exp."""
+"""How close we come to the limits of the machine.
+
+Counting is compared with reading memory once, perturbing with making the keystream it draws, and calibrating with one
+pass of `np.exp` over as many numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,82 +14,98 @@ import numpy as np
 import localdp as ldp
 from localdp.bench import machine
 from localdp.bench.cases import KERNELS, values_of
-from localdp.bench.timing import Steps, interleaved, seconds
+from localdp.bench.timing import Timings, interleaved, seconds
 from localdp.kernels import dispatch
 from localdp.randomness.keystream import seeded
 
-Work = tuple[Callable[[], object], float]
+READ, KEYSTREAM, EXPONENTIAL = "reading memory", "the AES keystream it draws", "one pass of np.exp"
 
 COUNTED_BYTES = 1 << 28
-PERTURBED_BYTES = 1 << 24  # what a process gives back and takes again, not fresh memory each time
+PERTURBED_BYTES = 1 << 24
+"""Small enough that the allocator reuses its memory; fresh pages from the system would be measured as well."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How much of what the machine allows is reached, under each kind of kernels."""
+    """The share of a limit that we reach with each kind of kernels: 1 means as fast as the machine allows."""
 
     what: str
     limit: str
     reached: dict[str, float]
 
 
-def shares(times: int) -> tuple[dict[str, float], list[Share]]:
-    """The limits, and our shares of them; all of it interleaved."""
-    read, keystream, exponential = "reading memory", "the AES keystream it draws", "one pass of np.exp"
-    work = {
-        **{(f"count oue reports, d = {d:,}", read): _counting(d) for d in (1_024, 16_470, 41_270)},
-        **{(f"perturb by oue, d = {d:,}, epsilon 1", keystream): _perturbing(d) for d in (1_024, 16_470)},
-        (f"calibrate {machine.EXPONENTIALS:,} items, the prior given", exponential): _calibrating(),
-    }
-    sides = {f"{what}, {kind}": _under(kind, action) for (what, _), (action, _) in work.items() for kind in KERNELS}
-    best: dict[str, float] = {}
-    limits: dict[str, float] = {}
-    for _ in range(times):
-        for name, value in machine.limits(1).items():
-            better = min if name == "exponential" else max
-            limits[name] = better(value, limits.get(name, value))
-        for name, steps in interleaved(sides, 1).items():
-            best[name] = min(steps["seconds"], best.get(name, steps["seconds"]))
-    least: dict[str, Callable[[float], float]] = {
-        read: lambda octets: octets / limits["read"],
-        keystream: lambda octets: octets / limits["keystream"],
-        exponential: lambda _: limits["exponential"],
-    }
-    found = [
-        Share(what, limit, {kind: least[limit](amount) / best[f"{what}, {kind}"] for kind in KERNELS})
-        for (what, limit), (_, amount) in work.items()
+@dataclass(frozen=True)
+class _Work:
+    """An action to time, the limit it is compared with, and the bytes that it reads or draws."""
+
+    what: str
+    limit: str
+    action: Callable[[], object]
+    size: float
+
+
+def shares(rounds: int) -> tuple[machine.Limits, list[Share]]:
+    """The limits of the machine and our shares of them; both are measured in turn in every round."""
+    works = [
+        *(_counting(items) for items in (1_024, 16_470, 41_270)),
+        *(_perturbing(items) for items in (1_024, 16_470)),
+        _calibrating(),
     ]
-    return limits, found
+    sides = {f"{work.what}, {kind}": _with_kernels(kind, work.action) for work in works for kind in KERNELS}
+    best: dict[str, float] = {}
+    limits: machine.Limits | None = None
+    for _ in range(rounds):
+        measured = machine.limits(1)
+        limits = measured if limits is None else limits.best_of(measured)
+        for name, timings in interleaved(sides, 1).items():
+            best[name] = min(timings["seconds"], best.get(name, timings["seconds"]))
+    if limits is None:
+        raise ValueError("at least one round is needed")
+    return limits, [
+        Share(work.what, work.limit, {kind: _least(work, limits) / best[f"{work.what}, {kind}"] for kind in KERNELS})
+        for work in works
+    ]
 
 
-def _under(kind: str, action: Callable[[], object]) -> Callable[[], Steps]:
-    def run() -> Steps:
+def _least(work: _Work, limits: machine.Limits) -> float:
+    """The seconds that the work takes at the limit of the machine."""
+    if work.limit == EXPONENTIAL:
+        return limits.exponential_seconds
+    return work.size / (limits.read_speed if work.limit == READ else limits.keystream_speed)
+
+
+def _with_kernels(kind: str, action: Callable[[], object]) -> Callable[[], Timings]:
+    def run() -> Timings:
         with dispatch.kernels(kind):
             return {"seconds": seconds(action)}
 
-    run()
+    run()  # the first run compiles the kernels or loads them from disk, and is not counted
     return run
 
 
-def _counting(size: int) -> Work:
-    plan = ldp.Plan(size, "oue", 1.0)
-    reports = plan.privatize(values_of(size, COUNTED_BYTES // plan.mechanism.report_bytes))
-    return lambda: plan.aggregate(reports), reports.rows.nbytes
+def _counting(items: int) -> _Work:
+    plan = ldp.Plan(items, "oue", 1.0)
+    reports = plan.privatize(values_of(items, COUNTED_BYTES // plan.mechanism.report_bytes))
+    what = f"count oue reports, d = {items:,}"
+    return _Work(what, READ, lambda: plan.aggregate(reports), reports.rows.nbytes)
 
 
-def _perturbing(size: int) -> Work:
-    plan = ldp.Plan(size, "oue", 1.0)
-    values = values_of(size, PERTURBED_BYTES // plan.mechanism.report_bytes)
+def _perturbing(items: int) -> _Work:
+    plan = ldp.Plan(items, "oue", 1.0)
+    values = values_of(items, PERTURBED_BYTES // plan.mechanism.report_bytes)
     source = seeded(0)
-    plan.mechanism.randomize(values[:1000], source)
-    return lambda: plan.privatize(values), 8 * source.drawn * values.size / 1000
+    tried = values[:1000]
+    plan.mechanism.randomize(tried, source)  # counts the random words that a user needs
+    drawn_bytes = 8 * source.drawn * values.size / tried.size
+    return _Work(f"perturb by oue, d = {items:,}, epsilon 1", KEYSTREAM, lambda: plan.privatize(values), drawn_bytes)
 
 
-def _calibrating() -> Work:
+def _calibrating() -> _Work:
     data = ldp.datasets.load("kosarak")
     known = ldp.Plan(data.d, "oue", 4.0).simulate(data.frequencies, seed=0).estimate()
     prior = known.calibrate().prior
     values = np.random.default_rng(0).normal(0, known.std_error, machine.EXPONENTIALS)
-    values[: values.size // 1000] += 5_000
+    values[: values.size // 1000] += 5_000  # one item in a thousand is frequent
     many = ldp.Estimate(values, n=known.n, variance=known.variance, excess_variance=known.excess_variance)
-    return lambda: many.calibrate(prior).frequencies, values.size
+    what = f"calibrate {machine.EXPONENTIALS:,} items, the prior given"
+    return _Work(what, EXPONENTIAL, lambda: many.calibrate(prior).frequencies, values.nbytes)

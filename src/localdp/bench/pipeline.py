@@ -1,8 +1,9 @@
-"""The whole pipeline on real users, not a simulation: eight million people, 41,270 items, linear local hashing.
+"""The whole pipeline with a report for every user, not a simulation: eight million people, 41,270 items, `llh`.
 
-Every user of the Kosarak surrogate is privatized with secure randomness, counted, estimated and calibrated; beside it,
-the reports are written to the wire format and read back. One `np.bincount` of the same items says what a pass over the
-data costs. `make bench` runs it in a process of its own, so that its memory can be told.
+Every user of the Kosarak surrogate makes a report with secure randomness; the reports are counted, and the frequencies
+are estimated and calibrated. The reports are also written to the wire format and read back. For comparison, one
+`np.bincount` of the same values shows what a single pass over the data costs. `localdp bench` runs this in a process of
+its own, so that its peak memory is its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ STEPS = ("privatize", "aggregate", "estimate", "calibrate")
 
 
 def run(plan: ldp.Plan, values: np.ndarray) -> tuple[dict[str, float], ldp.Reports, ldp.Estimate]:
-    """The seconds of each step, the reports and the estimate."""
+    """Run all steps once; return the seconds of each step, the reports and the estimate."""
     marks = [time.perf_counter()]
     reports = plan.privatize(values)
     marks.append(time.perf_counter())
@@ -36,8 +37,8 @@ def run(plan: ldp.Plan, values: np.ndarray) -> tuple[dict[str, float], ldp.Repor
 
 
 def peak_memory() -> int:
-    """The most bytes this process has held."""
-    if platform.system() == "Linux":  # where the usual figure starts from that of the process that started this one
+    """The largest number of bytes that this process has held in memory."""
+    if platform.system() == "Linux":  # getrusage would begin with the peak of the process that started this one
         lines = Path("/proc/self/status").read_text().splitlines()
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
     unit = 1 if platform.system() == "Darwin" else 1024
@@ -45,51 +46,52 @@ def peak_memory() -> int:
 
 
 def main() -> None:
-    """Print the seconds of each step, the peak memory, and the noise found beside the noise stated."""
+    """Print the seconds of each step, the peak memory, and the measured noise beside the stated noise."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--dataset", default="kosarak")
     arguments.add_argument("--mechanism", default="llh")
     arguments.add_argument("--epsilon", type=float, default=1.0)
     arguments.add_argument("--times", type=int, default=3)
-    arguments.add_argument("--json", action="store_true", help="print figures for a machine")
+    arguments.add_argument("--json", action="store_true", help="print one JSON object")
     chosen = arguments.parse_args()
 
     data = ldp.datasets.load(chosen.dataset)
     plan = ldp.Plan(data.d, chosen.mechanism, chosen.epsilon)
     values = np.repeat(np.arange(data.d), data.frequencies)
     np.random.default_rng(0).shuffle(values)
-    figures: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for turn in range(chosen.times):
         started = time.perf_counter()
         np.bincount(values)
         counting = time.perf_counter() - started
         steps, reports, estimate = run(plan, values)
-        steps |= {"in all": sum(steps.values()), "bincount": counting}
-        figures |= {f"first {step}": took for step, took in steps.items() if turn == 0}
-        figures |= {step: min(took, figures.get(step, took)) for step, took in steps.items()}
-    figures["peak bytes"] = peak_memory()
+        steps |= {"total": sum(steps.values()), "bincount": counting}
+        measured |= {f"first {step}": took for step, took in steps.items() if turn == 0}
+        measured |= {step: min(took, measured.get(step, took)) for step, took in steps.items()}
+    measured["peak bytes"] = peak_memory()
     started = time.perf_counter()
     wire = reports.to_bytes()
-    figures["write"] = time.perf_counter() - started
+    measured["write"] = time.perf_counter() - started
     started = time.perf_counter()
     plan.read(wire)
-    figures["read"] = time.perf_counter() - started
-    figures["sent bytes"] = len(wire)
+    measured["read"] = time.perf_counter() - started
+    measured["sent bytes"] = len(wire)
+    # each item's noise in units of its stated standard error
     standard = (estimate.frequencies - data.frequencies) / estimate.std_error_at(data.frequencies)
-    figures |= {"stated deviation": estimate.std_error, "mean": standard.mean(), "deviation": standard.std()}
+    measured |= {"stated deviation": estimate.std_error, "mean": standard.mean(), "deviation": standard.std()}
     if chosen.json:
-        print(json.dumps(figures))
+        print(json.dumps(measured))
         return
 
     print(f"{data.n:,} users, {data.d:,} items, {plan.mechanism!r}")
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}; best of {chosen.times}\n")
-    for step in (*STEPS, "in all", "bincount", "write", "read"):
-        print(f"{step:<12}{figures[step]:8.3f} s")
-    print(f"{'peak memory':<12}{figures['peak bytes'] / 2**30:8.3f} GiB")
-    print(f"{'sent':<12}{figures['sent bytes'] / 2**20:8.1f} MiB\n")
-    print(f"noise stated: mean 0, deviation {estimate.std_error:,.1f} for an item nobody holds")
-    print(f"standardized by its stated deviation: mean {standard.mean():+.4f}, deviation {standard.std():.4f}")
-    print(f"(by chance alone: 0 and 1, give or take {1 / np.sqrt(data.d):.4f} and {1 / np.sqrt(2 * data.d):.4f})")
+    for step in (*STEPS, "total", "bincount", "write", "read"):
+        print(f"{step:<12}{measured[step]:8.3f} s")
+    print(f"{'peak memory':<12}{measured['peak bytes'] / 2**30:8.3f} GiB")
+    print(f"{'sent':<12}{measured['sent bytes'] / 2**20:8.1f} MiB\n")
+    print(f"stated standard error of an item that nobody holds: {estimate.std_error:,.1f} users")
+    print(f"noise / stated standard error: mean {standard.mean():+.4f}, deviation {standard.std():.4f}")
+    print(f"(expected: 0 and 1, with standard errors {1 / np.sqrt(data.d):.4f} and {1 / np.sqrt(2 * data.d):.4f})")
 
 
 if __name__ == "__main__":

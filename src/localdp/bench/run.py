@@ -1,7 +1,7 @@
-"""Measure localdp, its peers and the machine in one run, as a page in Markdown.
+"""Measure localdp, its peers and the machine in one run, and write the page in Markdown.
 
-The whole takes about ten minutes, a quick run about one. The first installs the peers, pinned, in environments of their
-own.
+A whole run takes about ten minutes, a quick one about one. The first run installs the peers, with pinned versions, in
+environments of their own.
 """
 
 from __future__ import annotations
@@ -13,72 +13,119 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from localdp.bench import growth, report
-from localdp.bench.cases import CASES, LARGE, measure
+from localdp.bench import growth, page
+from localdp.bench.cases import CASES, LARGE, Case, measure
 from localdp.bench.limits import shares
 from localdp.bench.machine import description
 from localdp.bench.peers import NAMES, Peer, versions
 from localdp.bench.startup import startup
+from localdp.kernels import dispatch
 
 TEMPLATE = Path(__file__).parent / "page.md"
 
 
+@dataclass(frozen=True)
+class Scope:
+    """How much a run measures: the cases, the sizes, and how often the sides take turns."""
+
+    cases: tuple[Case, ...]
+    large: tuple[Case, ...]
+    rounds: int
+    growth_rounds: int
+    dataset: str  # the users of the pipeline
+    epsilons: tuple[str, ...]
+    reports: tuple[int, ...]  # sizes of the growth with the number of reports
+    items: tuple[int, ...]  # sizes of the growth with the number of items
+    calibrated: tuple[int, ...]  # numbers of items to calibrate
+
+
+WHOLE = Scope(
+    cases=CASES,
+    large=LARGE,
+    rounds=7,
+    growth_rounds=4,
+    dataset="kosarak",
+    epsilons=("1", "4", "8"),
+    reports=(10**5, 10**6, 10**7),
+    items=(10**3, 10**4, 10**5),
+    calibrated=(10**4, 10**5, 10**6, 10**7),
+)
+QUICK = Scope(
+    cases=CASES[2:4],
+    large=(),
+    rounds=2,
+    growth_rounds=2,
+    dataset="kosarak",
+    epsilons=("1",),
+    reports=(10**5, 10**6),
+    items=(10**3, 10**4, 10**5),
+    calibrated=(10**4, 10**5),
+)
+
+
 def bench(environments: Path, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> str:
-    """Measure everything; the environments of the peers are made, or found, in a folder. `say` is told what is next."""
-    os.environ["LOCALDP_KERNELS"] = "fast"
+    """Measure everything and return the page.
+
+    The environments of the peers are in this folder, and are made if they are missing. `say` is called with the name of
+    each part before it starts.
+    """
+    return run(environments, QUICK if quick else WHOLE, say)
+
+
+def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
+    """Measure what is in the scope and return the page."""
+    with dispatch.kernels("fast"):
+        dispatch.uses_compiled()  # if Numba is missing, say so before anything is installed or measured
+    os.environ["LOCALDP_KERNELS"] = "fast"  # for the processes that are started
     started = time.perf_counter()
-    page = _page(environments, quick, 2 if quick else 7, say)
-    return f"{page}\nThe run took {time.perf_counter() - started:.0f} seconds.\n"
-
-
-def _page(environments: Path, quick: bool, times: int, say: Callable[[str], None]) -> str:
     where = description()
-    cases, large = (CASES[2:4], LARGE[:0]) if quick else (CASES, LARGE)
     with ExitStack() as stack:
         peers = {name: stack.enter_context(Peer(name, environments)) for name in NAMES}
-        say("the same protocol, here and there")
-        compared = [(case, measure(case, peers, times)) for case in cases]
+        say("the same protocol in other libraries")
+        compared = [(case, measure(case, peers, scope.rounds)) for case in scope.cases]
         say("large domains")
-        compared_large = [(case, measure(case, peers, max(2, times // 2))) for case in large]
-    say("the machine")
-    limits, reached = shares(times)
+        large = [(case, measure(case, peers, max(2, scope.rounds // 2))) for case in scope.large]
+    say("the limits of the machine")
+    limits, reached = shares(scope.rounds)
     say("eight million people")
-    pipelines = {epsilon: _pipeline(epsilon, times) for epsilon in (("1",) if quick else ("1", "4", "8"))}
+    pipelines = {epsilon: _pipeline(scope.dataset, epsilon, scope.rounds) for epsilon in scope.epsilons}
     say("growth")
-    grown = _growth(quick, 2 if quick else 4)
+    grown = _growth(scope)
     say("starting")
-    starting = startup(times)
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    text = TEMPLATE.read_text(encoding="utf-8").format(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         where=where,
         peers="; ".join(f"{name} with {versions(name)}" for name in NAMES),
-        times=times,
-        compared=report.against_peers(compared, ("privatize", "aggregate")),
-        large=report.against_peers(compared_large, ("both",)) if compared_large else "(not in a quick run)",
-        machine=report.against_machine(limits, reached),
-        pipeline=report.end_to_end(pipelines),
-        growth=report.growing(grown),
-        starting=report.table(("", "best"), ([f"`{name}`", f"{took:.3f} s"] for name, took in starting.items())),
+        times=scope.rounds,
+        compared=page.against_peers(compared, ("privatize", "aggregate")),
+        large=page.against_peers(large, ("both",)) if large else "(not in a quick run)",
+        machine=page.against_machine(limits, reached),
+        pipeline=page.end_to_end(pipelines),
+        growth=page.growing(grown),
+        starting=page.starting(startup(scope.rounds)),
     )
+    return f"{text}\nThe run took {time.perf_counter() - started:.0f} seconds.\n"
 
 
-def _growth(quick: bool, times: int) -> list[growth.Growth]:
-    reports = (10**5, 10**6) if quick else (10**5, 10**6, 10**7)
-    items = (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7)
+def _growth(scope: Scope) -> list[growth.Growth]:
+    rounds, users = scope.growth_rounds, scope.reports[1]
     return [
-        growth.with_reports("llh", 16_470, reports, times),
-        growth.with_reports("oue", 128, reports, times),
-        growth.with_items("llh", 1_000_000, (1_000, 10_000, 100_000), "report", times),
-        growth.with_items("oue", 5_000, (1_000, 10_000, 100_000), "bit", times),
-        growth.of_calibrate(items, times),
+        growth.with_reports("llh", 16_470, scope.reports, rounds),
+        growth.with_reports("oue", 128, scope.reports, rounds),
+        growth.with_items("llh", users, scope.items, "report", rounds),
+        growth.with_items("oue", users // 200, scope.items, "bit", rounds),
+        growth.of_calibrate(scope.calibrated, rounds),
     ]
 
 
-def _pipeline(epsilon: str, times: int) -> dict[str, float]:
-    line = [sys.executable, "-m", "localdp.bench.pipeline", "--json", "--epsilon", epsilon, "--times", str(times)]
-    done = subprocess.run(line, check=True, capture_output=True, text=True)  # noqa: S603
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+def _pipeline(dataset: str, epsilon: str, rounds: int) -> dict[str, float]:
+    """The measurements of the pipeline, in a process of its own so that its peak memory is its own."""
+    options = ["--json", "--dataset", dataset, "--epsilon", epsilon, "--times", str(rounds)]
+    line = [sys.executable, "-m", "localdp.bench.pipeline", *options]
+    done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured

@@ -1,4 +1,4 @@
-"""How long the first answer takes."""
+"""How long it takes to start: importing the package, and asking the command for help."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from localdp.bench.timing import interleaved, seconds
 
 
-def startup(times: int) -> dict[str, float]:
-    """Seconds of importing the package and, where it is installed, of asking the command for help."""
+def startup(rounds: int) -> dict[str, float]:
+    """Seconds of each way to start, by the line that a user would type; `localdp` only where it is installed."""
     commands = {"python -c 'import localdp'": [sys.executable, "-c", "import localdp"]}
     command = Path(sys.executable).parent / "localdp"
     if command.exists():
@@ -19,4 +19,4 @@ def startup(times: int) -> dict[str, float]:
         name: lambda line=line: {"seconds": seconds(lambda: subprocess.run(line, check=True, capture_output=True))}  # noqa: S603
         for name, line in commands.items()
     }
-    return {name: steps["seconds"] for name, steps in interleaved(sides, times).items()}
+    return {name: timings["seconds"] for name, timings in interleaved(sides, rounds).items()}

@@ -1,33 +1,43 @@
-"""Minima of interleaved runs: whatever else the machine does then hits all sides alike."""
+"""Time several sides in turn and keep the smallest time of each.
+
+The sides take turns so that other work on the machine disturbs all of them alike. The smallest time counts, not the
+mean or the median, because other work can only add time.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
+from time import perf_counter
 
-Steps = dict[str, float]
-TURN = 0.25
+Timings = dict[str, float]
+"""Seconds of each step, by its name; functions say where these are seconds for each user instead."""
+
+TURN_SECONDS = 0.25
+"""How long a side runs before the next one: a processor that was idle needs about this long to reach full speed."""
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long the action takes."""
-    started = time.perf_counter()
+    """How many seconds the action takes."""
+    started = perf_counter()
     action()
-    return time.perf_counter() - started
+    return perf_counter() - started
 
 
-def interleaved(sides: Mapping[str, Callable[[], Steps]], times: int) -> dict[str, Steps]:
-    """Run the sides in turn, several times; for each step of each side, the least.
+def interleaved(sides: Mapping[str, Callable[[], Timings]], rounds: int) -> dict[str, Timings]:
+    """Let every side have one turn in each round; return the smallest time of each step of each side.
 
-    A turn takes `TURN` seconds, or one run: a processor that was idle takes that long to be as fast as it can be.
+    In its turn a side runs once, and again until `TURN_SECONDS` have passed.
+
+    >>> interleaved({"ours": lambda: {"privatize": 2.0}}, rounds=1)
+    {'ours': {'privatize': 2.0}}
     """
-    best: dict[str, Steps] = {name: {} for name in sides}
-    for _ in range(times):
+    best: dict[str, Timings] = {name: {} for name in sides}
+    for _ in range(rounds):
         for name, run in sides.items():
-            until = time.perf_counter() + TURN
+            until = perf_counter() + TURN_SECONDS
             while True:
                 for step, took in run().items():
                     best[name][step] = min(took, best[name].get(step, took))
-                if time.perf_counter() >= until:
+                if perf_counter() >= until:
                     break
     return best

@@ -1,4 +1,4 @@
-"""The command line: `localdp --help`. Commands are imported when they run, so that help is instant."""
+"""The command line, `localdp`: one file for each command. Heavy imports wait until a command runs."""
 
 from localdp.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`localdp advise`: which epsilon, which mechanism, how many users, before anything is collected."""
+"""`localdp advise`: compare mechanisms, epsilons and numbers of users before anything is collected."""
 
 from __future__ import annotations
 
@@ -12,42 +12,45 @@ from localdp.cli.options import Force, Json, Plot
 if TYPE_CHECKING:
     from localdp.advice import Advice
 
-Epsilon = Annotated[float | None, typer.Option("--epsilon", "-e", help="The privacy budget of a report, in (0, 16].")]
+Epsilon = Annotated[float | None, typer.Option("--epsilon", "-e", help="The privacy budget of one report, in (0, 16].")]
 
 
 def command(
-    items: Annotated[int, typer.Option(help="How many items there are.")],
-    users: Annotated[int | None, typer.Option(help="How many users there are, each with one item.")] = None,
+    items: Annotated[int, typer.Option(help="The number of items.")],
+    users: Annotated[int | None, typer.Option(help="The number of users; each holds one item.")] = None,
     epsilon: Epsilon = None,
     target_error: Annotated[
         str | None,
-        typer.Option(help="A target: the standard error of a raw frequency, as a share of the users such as 0.1%."),
+        typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
     ] = None,
     smallest_share: Annotated[
         str | None,
         typer.Option(
-            help="A target: items that this share of the users hold, such as 1%, are to stand out of the noise."
+            help="A target: items held by this share of the users, such as 1%, must stand out from the noise."
         ),
     ] = None,
     like: Annotated[
         str,
         typer.Option(
-            help="How unequal the items are: zipf, power-law, retail, kosarak-100k, kosarak, or a file (FIMI)."
+            help="How frequencies are distributed: zipf, power-law, retail, kosarak-100k, kosarak, or a FIMI file."
         ),
     ] = "zipf",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the table to a .csv, .parquet or .arrow file, or all to a .json."),
+        typer.Option(
+            "--out", "-o", help="Write the table to a .csv, .parquet or .arrow file, or everything to a .json file."
+        ),
     ] = None,
     json: Json = False,
     plot: Plot = None,
     force: Force = False,
 ) -> None:
-    """Compare the mechanisms before anything is collected, and say which to take and why.
+    """Compare the mechanisms before anything is collected, and say which one to choose and why.
 
-    With --epsilon, all of them at that budget; without, the best at 0.5, 1, 2
-    and 4. With a target (an error or a share), the least epsilon that reaches it;
-    with a target and --epsilon, the number of users it takes.
+    With --epsilon, all mechanisms are compared at that budget; without it, the
+    best one is shown at epsilon 0.5, 1, 2 and 4. With a target (an error or a
+    share), the answer is the smallest epsilon that reaches it; with a target
+    and --epsilon, it is the number of users that are needed.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
@@ -56,7 +59,7 @@ def command(
 
     check_outputs(force, out, plot)
     advice = advise(items, users, epsilon=epsilon, target_error=target_error, smallest_share=smallest_share, like=like)
-    _work_out(advice)
+    _compute(advice)
     if out is not None:
         _write(advice, out)
     if plot is not None:
@@ -64,8 +67,8 @@ def command(
     print(advice.to_json() if json else advice)
 
 
-def _work_out(advice: Advice) -> None:
-    """The expected errors take a moment each; results remember them."""
+def _compute(advice: Advice) -> None:
+    """Compute the expected errors, which take a moment each, with a progress bar. The advice keeps them."""
     from localdp.cli.output import progress
 
     with progress("expected errors") as update:

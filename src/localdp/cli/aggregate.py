@@ -1,4 +1,4 @@
-"""`localdp aggregate`: reports added up, from as many files as there are."""
+"""`localdp aggregate`: add up the reports of any number of files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from localdp.cli.options import Force, PlanFile
 
 def command(
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports (.arrow, .parquet, .csv) or saved aggregates (.agg).")
+        list[Path], typer.Argument(help="Files with reports (.arrow, .parquet, .csv) or saved aggregates (.agg).")
     ],
     plan: PlanFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The aggregate to write, such as counts.agg.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The aggregate file to write, such as counts.agg.")],
     force: Force = False,
 ) -> None:
-    """Add up reports, and merge aggregates, of one plan.
+    """Add up reports and saved aggregates that were made under one plan.
 
     Example: localdp aggregate mon.parquet tue.parquet -p plan.json -o week.agg
     """
@@ -33,23 +33,27 @@ def command(
         check_kind(path, ".agg")
     shared = read_plan(plan)
     if out.suffix.lower() != ".agg":
-        raise InvalidInputError(f"an aggregate is a .agg file, not {out}")
+        raise InvalidInputError(f"an aggregate is written to a .agg file, not to {out}")
     check_writable(out, replace=force)
     if len({(path.stat().st_dev, path.stat().st_ino) for path in reports}) < len(reports):
-        raise InvalidInputError("a file was given twice: its reports would count twice")
+        raise InvalidInputError(
+            "the same file was given twice, and its reports would be counted twice: name each file once"
+        )
     total = Aggregate(shared)
     for path in reports:
         if path.suffix.lower() == ".agg":
             saved = Aggregate.load(path)
             if saved.plan != shared:
                 made, asked = (each.fingerprint[:12] for each in (saved.plan, shared))
-                raise PlanMismatchError(f"{path} holds reports made under plan {made}..., not {asked}...")
+                raise PlanMismatchError(
+                    f"{path} holds reports made under plan {made}..., but --plan is plan {asked}..."
+                )
             total.merge(saved)
             continue
         with progress(path.name) as update:
             for piece in files.read_reports(path, shared, update):
                 total.add(piece)
     if total.n == 0:
-        raise EmptyError("there is no report in these files")
+        raise EmptyError("there are no reports in these files, so there is nothing to add up")
     total.save(out)
     typer.echo(f"{out}: {total.n:,} reports over {shared.domain.size:,} items")

@@ -1,4 +1,4 @@
-"""`localdp bench`: how fast it is here, beside other libraries and the machine."""
+"""`localdp bench`: measure the speed on this machine, beside other libraries and the limits of the machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from localdp.cli.options import Force
 
 
 def command(
-    quick: Annotated[bool, typer.Option("--quick", help="About a minute: fewer cases and repetitions.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure less, in about a minute.")] = False,
     peers: Annotated[
-        Path | None, typer.Option(help="Where the other libraries are installed, once (~/.cache/localdp/peers).")
+        Path | None, typer.Option(help="The folder to install the other libraries in, once (~/.cache/localdp/peers).")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the page, in Markdown, to a file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the page to this Markdown file instead of printing it.")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Measure localdp, two other libraries and the machine in one run, in about ten minutes.
+    """Measure the speed of localdp, two other libraries and the machine, in about ten minutes.
 
     Example: localdp bench --quick
     """

@@ -1,4 +1,4 @@
-"""`localdp demo`: what the software does, on real data."""
+"""`localdp demo`: show what the software does, on real data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import typer
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the picture and the report.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the web page and the picture.")] = Path(
         "localdp-demo"
     ),
 ) -> None:
-    """See what the software does, on 908,576 real sales of a supermarket, in under half a minute.
+    """Show what the software does, on 908,576 real sales of a supermarket, in under half a minute.
 
     Example: localdp demo
     """

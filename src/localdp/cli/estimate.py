@@ -1,4 +1,4 @@
-"""`localdp estimate`: frequencies, raw and calibrated, with intervals."""
+"""`localdp estimate`: raw and calibrated frequencies, with intervals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def command(
     aggregate: AggregateFile,
     prior: PriorName = "auto",
     method: Annotated[
-        str | None, typer.Option(help="How to fit a prior of the paper (such as power-law): mean-variance or mle.")
+        str | None, typer.Option(help="How to fit one of the paper's priors, such as power-law: mean-variance or mle.")
     ] = None,
-    top: Annotated[int, typer.Option(help="How many items to show.", min=1)] = 20,
+    top: Annotated[int, typer.Option(help="The number of items to show.", min=1)] = 20,
     out: TableFile = None,
     json: Json = False,
     plot: Plot = None,

@@ -1,4 +1,4 @@
-"""`localdp hitters`: the items that many people hold, or the top k."""
+"""`localdp hitters`: the items that more than a threshold of people hold, or the top k."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from localdp.cli.options import AggregateFile, Force, Json, Plot, PriorName, Tab
 
 
 class Rule(StrEnum):
-    """Which items to name."""
+    """How heavy hitters are chosen."""
 
     mean = "mean"
     f1 = "f1"
@@ -26,20 +26,20 @@ def command(
         typer.Option(
             "--threshold",
             "-t",
-            help="More than so many users, a share such as 0.5%, or beyond noise: significance, the default.",
+            help="A number of users, a share such as 0.5%, or significance (the default): above the noise.",
         ),
     ] = None,
     rule: Annotated[
         Rule | None,
         typer.Option(
-            help="mean: above the threshold (the paper); f1: the best expected F-score (the default); fdr: few wrong."
+            help="mean: frequency above the threshold (the paper); f1: best F-score (the default); fdr: few false ones."
         ),
     ] = None,
     fdr: Annotated[
-        float | None, typer.Option(help="The share of wrong items to allow, 0.1 unless given; chooses rule fdr.")
+        float | None, typer.Option(help="The share of false items to allow under rule fdr (0.1); implies --rule fdr.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option(help="Instead of a threshold: so many of the most frequent items.", min=1)
+        int | None, typer.Option(help="Instead of a threshold: show this number of the most frequent items.", min=1)
     ] = None,
     prior: PriorName = "auto",
     out: TableFile = None,
@@ -47,7 +47,7 @@ def command(
     plot: Plot = None,
     force: Force = False,
 ) -> None:
-    """Name the heavy hitters, each with its interval and the probability that it is one.
+    """List the heavy hitters, each with an interval and the probability that it is one.
 
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
@@ -56,7 +56,9 @@ def command(
     from localdp.plan import Aggregate
 
     if top is not None and any(option is not None for option in (threshold, rule, fdr)):
-        raise InvalidInputError("--top names the most frequent items: it takes no threshold, rule or fdr")
+        raise InvalidInputError(
+            "--top lists the most frequent items and takes no threshold, rule or fdr: leave out one or the other"
+        )
     check_outputs(force, out, plot)
     calibrated = Aggregate.load(aggregate).estimate().calibrate(prior)
     if top is not None:
@@ -74,6 +76,7 @@ def command(
 
 
 def _number(threshold: str) -> float | str:
+    """A number such as 500 or 1,000 as a float; anything else, such as 0.5%, stays text."""
     plain = threshold.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", threshold) else threshold
     try:
         return float(plain)

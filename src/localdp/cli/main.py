@@ -1,7 +1,8 @@
-"""The commands, and how they end.
+"""The list of commands, and the exit codes.
 
-0 when all went well; 2 and one line for what cannot be used as given; 1 and one line when the machine fails (a full
-disk); 130 after Ctrl-C. Commands import what they need when they run, so that help is instant.
+0: success. 2, with one line on standard error: input or options that cannot be used. 1, with one line: the machine
+failed, for example because the disk is full. 130: Ctrl-C. Commands import what they need when they run, so that
+`--help` answers at once.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from localdp.cli.output import fail
 from localdp.errors import LocalDPError
 
 INTERRUPTED = 130
-UsageError: Any = typer.BadParameter.__base__  # of whichever click this typer brings: some carry their own
+UsageError: Any = typer.BadParameter.__base__  # some versions of typer carry their own click: take the class from it
 
 
 class _PlainFlags:
-    """Help that shows no type beside a flag: it takes no value."""
+    """Help without a type beside a flag, because a flag takes no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -45,7 +46,7 @@ app = typer.Typer(
     cls=_Group,
     help="""Learn how many people have each item without anyone handing over their item.
 
-    Begin with demo; for your own data: plan, privatize, aggregate, estimate.
+    Start with demo. For your own data: plan, privatize, aggregate, estimate.
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -65,14 +66,14 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
 
 
 def main() -> None:
-    """Run the command that was asked for, and end the process with its exit code."""
+    """Run the command in `sys.argv` and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # any item can be shown on any terminal
+            stream.reconfigure(errors="backslashreplace")  # so that any item can be shown on any terminal
     try:
         code = app(standalone_mode=False)
     except UsageError as error:
-        if not error.format_message():  # the help was shown, since nothing was asked
+        if not error.format_message():  # no command was given, and the help was shown
             sys.exit(2)
         asked = error.ctx.command_path if error.ctx is not None else "localdp"
         fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
@@ -83,7 +84,7 @@ def main() -> None:
     except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         fail(_sentence(error))
     except MemoryError:
-        fail("there is not enough memory for this", code=1)
+        fail("there is not enough memory", code=1)
     except OSError as error:
         fail(_sentence(error), code=1)
     if code == INTERRUPTED:

@@ -1,4 +1,4 @@
-"""What the commands read and print: results on standard output, everything else on standard error."""
+"""Read, check, print and write for all commands. Results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from localdp.table import Table
 
 PICTURES = (".png", ".svg", ".pdf")
-WIDTH = 79  # of the narrowest terminal that is common
+WIDTH = 79  # columns of text, so that lines fit a terminal of 80
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
-    """One line on standard error, and the end."""
+    """Print one line on standard error and end the process with this exit code."""
     from localdp.table import printable
 
-    start = "\r" if sys.stderr.isatty() else ""  # over the ^C that a terminal shows
+    start = "\r" if sys.stderr.isatty() else ""  # overwrites the ^C that a terminal shows
     print(f"{start}localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
     sys.exit(code)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error for work of so many steps; quiet where nobody watches."""
+    """Show a progress bar on standard error, if that is a terminal. Yields the function `update(done, total)`."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -48,24 +48,24 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan in a file."""
+    """Read a plan file; an error names the file."""
     from localdp.errors import PlanError
     from localdp.plan import Plan
 
     try:
         return Plan.from_json(path.read_bytes())
     except PlanError as error:
-        raise PlanError(f"{path}: {error}; `localdp plan` writes one") from error
+        raise PlanError(f"{path}: {error}; `localdp plan` writes a plan file") from error
 
 
 def check_inputs(*paths: Path) -> None:
-    """Refuse files that are not there, by their names, before any work is done."""
+    """Raise an error for the first file that does not exist, before any work is done."""
     for path in paths:
         path.stat()
 
 
 def check_kind(path: Path, other: str) -> None:
-    """Refuse a file whose name says that it is neither a table nor of the other kind."""
+    """Raise an error unless the extension is that of a table (.csv, .parquet, .arrow) or the other one given."""
     from localdp.errors import DataFileError
     from localdp.files import format_of
 
@@ -73,25 +73,27 @@ def check_kind(path: Path, other: str) -> None:
         try:
             format_of(path)
         except DataFileError:
-            raise DataFileError(f"{path} is neither a .csv, .parquet, .arrow nor {other} file") from None
+            raise DataFileError(
+                f"{path} is neither a .csv, .parquet, .arrow nor {other} file; the extension decides the format"
+            ) from None
 
 
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
-    """Refuse outputs that could not be written, before any work is done."""
+    """Raise an error for outputs that could not be written, before any work is done."""
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import check_writable
 
     if table is not None:
         check_kind(table, ".json")
     if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InvalidInputError(f"a picture is a .png, .svg or .pdf file, not {picture}")
+        raise InvalidInputError(f"a picture is written to a .png, .svg or .pdf file, not to {picture}")
     for path in (table, picture):
         if path is not None:
             check_writable(path, replace=force)
 
 
 def write(table: Table, path: Path) -> None:
-    """A table as the file its name says."""
+    """Write a table in the format of the file extension."""
     from localdp.files import write_table
     from localdp.formats.atomic_write import atomic_write
 
@@ -103,7 +105,7 @@ def write(table: Table, path: Path) -> None:
 
 
 def save_plot(axes: Any, path: Path) -> None:
-    """A picture as the file its name says."""
+    """Save a picture in the format of the file extension."""
     from localdp.formats.atomic_write import atomic_write
     from localdp.plots import figure_of
 
@@ -111,9 +113,9 @@ def save_plot(axes: Any, path: Path) -> None:
         figure_of(axes).savefig(unfinished, format=path.suffix[1:].lower())
 
 
-def show(table: Table, as_machine: bool, notes: Sequence[str] = ()) -> None:
-    """A table on standard output, for people or for machines; notes go to people only."""
-    if as_machine:
+def show(table: Table, json_only: bool, notes: Sequence[str] = ()) -> None:
+    """Print a table for people, with notes on standard error, or as JSON without them."""
+    if json_only:
         print(as_json(table))
         return
     print(table.text(len(table)))

@@ -1,4 +1,4 @@
-"""`localdp plan`: what is asked, and how it is protected."""
+"""`localdp plan`: write the plan, which says which items there are and how reports are protected."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from localdp.cli.options import Column, Force
 def command(
     items: Annotated[
         Path | None,
-        typer.Argument(help="A .csv, .parquet or .arrow file with the items, or a .txt file with one a line."),
+        typer.Argument(
+            help="A .csv, .parquet or .arrow file with the items, or a .txt file with one item on each line."
+        ),
     ] = None,
-    size: Annotated[int | None, typer.Option(help="Instead of items: how many there are, numbered from 0.")] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Instead of a file: the number of items, which are then 0, 1, 2 and so on.")
+    ] = None,
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="The privacy budget of a report, in (0, 16].")
+        float, typer.Option("--epsilon", "-e", help="The privacy budget of one report, in (0, 16].")
     ] = 1.0,
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="grr, sue, oue, ss, olh, blh, llh, hr or auto.")
+        str, typer.Option("--mechanism", "-m", help="auto, grr, sue, oue, ss, olh, blh, llh or hr.")
     ] = "auto",
     column: Column = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("plan.json"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The plan file to write.")] = Path("plan.json"),
     force: Force = False,
 ) -> None:
-    """Write a plan: the items that may be held, the mechanism and the privacy budget.
+    """Write a plan: the items that people may hold, the mechanism and the privacy budget.
 
     The plan is public, and so are its items: take them from a catalogue, not from
     people's data.
@@ -40,9 +44,11 @@ def command(
     from localdp.plan import Plan
 
     if (items is None) == (size is None):
-        raise InvalidInputError("a plan needs a file with the items or --size, and not both")
+        raise InvalidInputError("a plan needs either a file with the items or --size: give exactly one of them")
     if size is not None and column is not None:
-        raise InvalidInputError("--column names a column of the file with the items: --size goes without")
+        raise InvalidInputError(
+            "--column names a column of the file with the items, and with --size there is no file: leave out --column"
+        )
     plan = Plan(size if size is not None else _items(items, column), mechanism, epsilon)  # type: ignore[arg-type]
     with atomic_write(out, replace=force) as unfinished:
         unfinished.write_text(plan.to_json() + "\n", "utf-8")
@@ -64,5 +70,5 @@ def _items(path: Path, column: str | None) -> list[str]:
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise DataFileError(f"{path} is not text in UTF-8") from None
+        raise DataFileError(f"{path} is not a text file in UTF-8: save it as UTF-8 and try again") from None
     return list(dict.fromkeys(line.strip() for line in lines if line.strip()))

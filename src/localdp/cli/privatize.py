@@ -1,4 +1,4 @@
-"""`localdp privatize`: a private report for every value of a column."""
+"""`localdp privatize`: make a private report of every value in a column."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Unknown(StrEnum):
 
 
 def command(
-    values: Annotated[Path, typer.Argument(help="A .csv, .parquet or .arrow file with a value for each user.")],
+    values: Annotated[Path, typer.Argument(help="A .csv, .parquet or .arrow file with one value for each user.")],
     plan: PlanFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The reports: .arrow, .parquet or .csv.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of reports to write: .arrow, .parquet or .csv.")],
     column: Column = None,
     unknown: Annotated[
-        Unknown, typer.Option(help="Values that are not items: fail, or drop and count them.")
+        Unknown, typer.Option(help="What to do with values that are not in the plan: fail, or drop and count them.")
     ] = Unknown.fail,
     force: Force = False,
 ) -> None:
@@ -39,7 +39,7 @@ def command(
     check_inputs(values)
     shared = read_plan(plan)
     if out.resolve() == values.resolve():
-        raise InvalidInputError("the reports cannot replace the values they are made of: choose another output")
+        raise InvalidInputError("the reports cannot replace the file with the values: choose another output file")
     made = dropped = 0
     step = files.piece_rows(shared)
     with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
@@ -48,7 +48,7 @@ def command(
             if strange.any() and unknown is Unknown.fail:
                 row = made + int(strange.argmax()) + 1
                 raise UnknownItemError(
-                    f"row {row} of {values} is not an item of the plan; drop such rows with --unknown drop"
+                    f"row {row} of {values} is not an item of the plan; --unknown drop leaves out such rows"
                 )
             known = indices[~strange]
             dropped += int(strange.sum())
@@ -56,9 +56,10 @@ def command(
             for start in range(0, known.size, step):
                 write(shared.privatize_indices(known[start : start + step]))
         if not made:
-            raise EmptyError(f"{values} has no value that is an item of the plan")
+            raise EmptyError(f"no value in {values} is an item of the plan: check the plan and the column")
     typer.echo(f"{out}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}")
     if dropped:
         typer.echo(
-            f"{dropped:,} value{' was not an item' if dropped == 1 else 's were not items'} of the plan: dropped"
+            f"{dropped:,} value{' was' if dropped == 1 else 's were'} dropped, because the plan does not list "
+            f"{'it' if dropped == 1 else 'them'}"
         )

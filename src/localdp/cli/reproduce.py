@@ -1,4 +1,4 @@
-"""`localdp reproduce`: every experiment of the paper with one command."""
+"""`localdp reproduce`: run every experiment of the paper."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ PAPER = ("retail", "kosarak")
 
 def command(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="retail, kosarak (a surrogate) or kosarak-100k; may be repeated.")
+        list[str] | None,
+        typer.Option(help="retail, kosarak (a surrogate) or kosarak-100k; may be given several times."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Your own data instead: a FIMI file or a spectrum, plain or gzipped.")
+        Path | None,
+        typer.Option(help="Your own data instead: a FIMI file or a table of frequencies, plain or gzipped."),
     ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials of every experiment (20; 3 if quick).", min=1)] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("localdp-reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epsilons: about a minute.")] = False,
+    trials: Annotated[
+        int | None, typer.Option(help="The number of trials of each experiment (20; 3 if quick).", min=1)
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder to write; it must not hold anything else.")
+    ] = Path("localdp-reproduction"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epsilons, in about a minute.")] = False,
 ) -> None:
-    """Run every experiment of the Calibrate paper and write figures, tables and a report.
+    """Run every experiment of the Calibrate paper and write figures, tables and a web page.
 
     Example: localdp reproduce --quick --dataset retail
     """
@@ -34,7 +40,7 @@ def command(
 
     names = dataset or []
     if names and data is not None:
-        raise InvalidInputError("give --dataset or --data, not both")
+        raise InvalidInputError("give either --dataset or --data, not both")
     chosen = [datasets.read(data)] if data is not None else [datasets.load(name) for name in names or PAPER]
     from localdp.experiments import reproduce
     from localdp.experiments.claims import claims
@@ -49,12 +55,13 @@ def command(
         typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
         for claim in claims(results, source):
             if claim.holds:
-                typer.echo(_beside(f"{claim.holds}:", claim.paper))
-                typer.echo(_beside("", claim.here))
+                typer.echo(_beside(f"{claim.holds}:", f"the paper: {claim.paper}"))
+                typer.echo(_beside("", f"here: {claim.here}"))
     typer.echo(f"\nWritten to {out}: open {out / 'index.html'}")
 
 
-def _beside(word: str, sentence: str) -> str:
+def _beside(verdict: str, sentence: str) -> str:
+    """A verdict with a sentence beside it, in lines that fit the terminal."""
     from localdp.cli.output import WIDTH
 
-    return fill(sentence, WIDTH, initial_indent=f"  {word:<15} ", subsequent_indent=" " * 18)
+    return fill(sentence, WIDTH, initial_indent=f"  {verdict:<15} ", subsequent_indent=" " * 18)

@@ -1,4 +1,4 @@
-"""The evaluation of the paper, run anew: trials, their means, figures, what the paper says and whether it holds."""
+"""The paper's evaluation, run again (`reproduce`), and the demonstration (`localdp demo`)."""
 
 from localdp.experiments.reproduce import reproduce
 

@@ -1,4 +1,4 @@
-"""The figures of the paper's evaluation, and of what it left out, drawn from the means of a run."""
+"""Draw the figures of the paper's evaluation, and some that it does not have, from the means of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from localdp import plots
 from localdp.datasets import Dataset
 from localdp.experiments.claims import THRESHOLD_EPSILON
-from localdp.experiments.results import Results, Row
+from localdp.experiments.results import Mean, Results
 from localdp.experiments.trials import (
     AUTO,
     AUTO_F1,
@@ -52,10 +52,12 @@ def _errors(results: Results, data: Dataset) -> Figure:
     drawn = plots.figure(9.5, 4.2)
     everything, rest = drawn.subplots(1, 2)
     methods = (RAW, ZERO, NORM_SUB, MOMENTS, LIKELIHOOD, AUTO, ORACLE)
+
+    def wanted(mean: Mean) -> bool:
+        return mean.data == data.label and mean.metric == "error"
+
     for axes, shown in ((everything, methods), (rest, methods[1:])):
-        _lines(
-            axes, results, shown, lambda row: row.data == data.label and row.metric == "error", lambda row: row.epsilon
-        )
+        _lines(axes, results, shown, wanted, lambda mean: mean.epsilon)
         axes.set_yscale("log")
         axes.set_xlabel("privacy budget epsilon")
         axes.set_ylabel("estimation error (mean squared error, users²)")
@@ -68,8 +70,8 @@ def _errors(results: Results, data: Dataset) -> Figure:
 def _by_threshold(results: Results, data: Dataset) -> Figure:
     drawn = _scores(
         results,
-        lambda row: row.data == data.label and row.epsilon == THRESHOLD_EPSILON and row.threshold is not None,
-        lambda row: row.threshold or 0.0,
+        lambda mean: mean.data == data.label and mean.epsilon == THRESHOLD_EPSILON and mean.threshold is not None,
+        lambda mean: mean.threshold or 0.0,
         "threshold over the significance threshold",
     )
     for axes in drawn.axes:
@@ -83,8 +85,8 @@ def _by_threshold(results: Results, data: Dataset) -> Figure:
 def _by_epsilon(results: Results, data: Dataset) -> Figure:
     drawn = _scores(
         results,
-        lambda row: row.data == data.label and row.threshold == 1.0,
-        lambda row: row.epsilon,
+        lambda mean: mean.data == data.label and mean.threshold == 1.0,
+        lambda mean: mean.epsilon,
         "privacy budget epsilon",
     )
     drawn.suptitle(f"Heavy hitters at the significance threshold, OUE, {plots.plain(data.label)}")
@@ -92,14 +94,15 @@ def _by_epsilon(results: Results, data: Dataset) -> Figure:
 
 
 def _mechanisms(results: Results, data: Dataset) -> Figure:
-    rows = results.select(
-        lambda row: row.metric == "error" and row.mechanism != "oue" and row.data.startswith(data.label)
+    # `ss` runs on the most frequent items only: its label is that of the data set with the number of items added.
+    means = results.select(
+        lambda mean: mean.metric == "error" and mean.mechanism != "oue" and mean.data.startswith(data.label)
     )
-    places = list(dict.fromkeys((row.mechanism, row.data) for row in rows))
+    places = list(dict.fromkeys((mean.mechanism, mean.data) for mean in means))
     methods = (RAW, ZERO, LIKELIHOOD, AUTO, ORACLE)
     axes = plots.figure(8.5, 4.2).add_subplot()
     for place, method in enumerate(methods):
-        heights = [next(r.mean for r in rows if (r.mechanism, r.data, r.method) == (*key, method)) for key in places]
+        heights = [next(m.mean for m in means if (m.mechanism, m.data, m.method) == (*key, method)) for key in places]
         at = np.arange(len(places)) + (place - 2) * 0.16
         axes.bar(at, heights, 0.15, label=method, color=_STYLES[method]["color"], edgecolor=plots.BLACK, linewidth=0.4)
     axes.set_yscale("log")
@@ -112,7 +115,7 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
     axes.set_xticks(np.arange(len(places)), names)
     axes.set_ylabel("estimation error (mean squared error, users²)")
     axes.set_xlabel("mechanism")
-    axes.set_title(f"Calibrate appended to other mechanisms, epsilon {rows[0].epsilon:g}, {plots.plain(data.label)}")
+    axes.set_title(f"Calibrate appended to other mechanisms, epsilon {means[0].epsilon:g}, {plots.plain(data.label)}")
     axes.legend(fontsize="small", ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     return plots.figure_of(axes)
 
@@ -120,9 +123,9 @@ def _mechanisms(results: Results, data: Dataset) -> Figure:
 def _coverage(results: Results, data: Dataset) -> Figure:
     axes = plots.figure().add_subplot()
     kinds = {"covered": "all items", "heavy covered": "items estimated above the significance threshold"}
-    rows = results.select(lambda row: row.data == data.label and row.mechanism == "oue" and row.metric in kinds)
+    means = results.select(lambda mean: mean.data == data.label and mean.mechanism == "oue" and mean.metric in kinds)
     lines = {
-        name: _points([row for row in rows if row.metric == metric], lambda row: row.epsilon)
+        name: _points([mean for mean in means if mean.metric == metric], lambda mean: mean.epsilon)
         for metric, name in kinds.items()
     }
     plots.plot_lines(lines, dict(zip(lines, (_STYLES[AUTO], _STYLES[ZERO]), strict=True)), axes)
@@ -144,13 +147,15 @@ FIGURES: Mapping[str, Callable[[Results, Dataset], Figure]] = {
     "mechanisms": _mechanisms,
     "coverage": _coverage,
 }
+"""How to draw each figure, by the name of its file."""
 
 
-def _scores(results: Results, wanted: Callable[[Row], bool], place: Callable[[Row], float], label: str) -> Figure:
+def _scores(results: Results, wanted: Callable[[Mean], bool], x_of: Callable[[Mean], float], label: str) -> Figure:
+    """Precision, recall and F-score side by side, over an x axis with this label."""
     drawn = plots.figure(11, 4.4)
     methods = (RAW, ZERO, MOMENTS, LIKELIHOOD, AUTO_F1, ORACLE_F1)
     for axes, metric in zip(drawn.subplots(1, 3), SCORES, strict=True):
-        _lines(axes, results, methods, lambda row, metric=metric: wanted(row) and row.metric == metric, place)  # type: ignore[misc]
+        _lines(axes, results, methods, lambda mean, metric=metric: wanted(mean) and mean.metric == metric, x_of)  # type: ignore[misc]
         axes.set_xlabel(label)
         axes.set_ylabel(metric)
         axes.set_ylim(-0.02, 1.02)
@@ -160,13 +165,15 @@ def _scores(results: Results, wanted: Callable[[Row], bool], place: Callable[[Ro
 
 
 def _lines(
-    axes: Any, results: Results, methods: tuple[str, ...], wanted: Callable[[Row], bool], place: Callable[[Row], float]
+    axes: Any, results: Results, methods: tuple[str, ...], wanted: Callable[[Mean], bool], x_of: Callable[[Mean], float]
 ) -> None:
-    rows = results.select(lambda row: row.mechanism == "oue" and wanted(row))
-    lines = {method: _points([row for row in rows if row.method == method], place) for method in methods}
+    """Draw one line for each method, from the wanted means with OUE."""
+    means = results.select(lambda mean: mean.mechanism == "oue" and wanted(mean))
+    lines = {method: _points([mean for mean in means if mean.method == method], x_of) for method in methods}
     plots.plot_lines(lines, _STYLES, axes)
 
 
-def _points(rows: list[Row], place: Callable[[Row], float]) -> tuple[list[float], list[float], list[float]]:
-    ordered = sorted(rows, key=place)
-    return [place(row) for row in ordered], [row.mean for row in ordered], [row.std_error for row in ordered]
+def _points(means: list[Mean], x_of: Callable[[Mean], float]) -> tuple[list[float], list[float], list[float]]:
+    """The x, the mean and the standard error of every point of a line, from left to right."""
+    ordered = sorted(means, key=x_of)
+    return [x_of(mean) for mean in ordered], [mean.mean for mean in ordered], [mean.std_error for mean in ordered]

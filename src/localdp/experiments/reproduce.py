@@ -1,4 +1,4 @@
-"""Every experiment of the paper on one or several data sets, with one call."""
+"""Run every experiment of the paper on one or several data sets, with one call."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from pathlib import Path
 from localdp import plots
 from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
+from localdp.experiments import webpage
 from localdp.experiments.claims import THRESHOLD_EPSILON
-from localdp.experiments.report import is_ours, write
+from localdp.experiments.output import is_ours, write
 from localdp.experiments.results import Results, gather
-from localdp.experiments.trials import Figures, Task, run
+from localdp.experiments.trials import Measurements, Task, run
 from localdp.types import Progress
 
 TRIALS, QUICK_TRIALS = 20, 3
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)
-MULTIPLES = (0.125, 0.177, 0.25, 0.354, 0.5, 0.707, 1.0, 1.414, 2.0, 2.828, 4.0)
-OTHERS = ("grr", "sue", "ss", "olh", "llh")
+THRESHOLD_MULTIPLES = (0.125, 0.177, 0.25, 0.354, 0.5, 0.707, 1.0, 1.414, 2.0, 2.828, 4.0)
+OTHER_MECHANISMS = ("grr", "sue", "ss", "olh", "llh")
 SUBSET_ITEMS = 512
+"""Subset selection (`ss`) runs on this number of the most frequent items: its simulation is slow on large domains."""
 
 
 def reproduce(
@@ -35,21 +37,23 @@ def reproduce(
     command: str = "localdp reproduce",
     progress: Progress | None = None,
 ) -> Results:
-    """Run every experiment and write figures, tables, means and the report into the folder `out`.
+    """Run every experiment and write figures, tables, means and two pages (HTML and Markdown) into the folder `out`.
 
-    `progress(done, of)` is called after every trial. The folder appears when all is done; one that was written before
-    is replaced, and one that holds anything else is refused.
+    `progress(done, total)` is called after every trial. The folder appears when everything is done. A folder that
+    `reproduce` wrote before is replaced; a folder with any other content is refused. `command` is shown on the pages as
+    the command that made them.
     """
     count = (QUICK_TRIALS if quick else TRIALS) if trials is None else trials
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InvalidInputError(f"the number of trials is a whole number of at least 1, not {trials!r}")
+        raise InvalidInputError(f"the number of trials must be a whole number of at least 1, not {trials!r:.40}")
     folder = Path(out).absolute()
     _check_replaceable(folder)
-    plots.figure()  # better to miss a package now than after the trials
+    plots.figure()  # if matplotlib or Jinja2 is missing, say so now and not after minutes of trials
+    webpage.environment()
     tasks = [task for data in datasets for task in _tasks(data, QUICK_EPSILONS if quick else EPSILONS)]
     seeded = [replace(task, seed=seed) for task in tasks for seed in range(count)]
     with _pool() as pool:
-        results = gather(tasks, count, _counted(pool.map(run, seeded), len(seeded), progress))
+        results = gather(tasks, count, _with_progress(pool.map(run, seeded), len(seeded), progress))
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".localdp-") as unfinished:
         content = Path(unfinished) / folder.name
@@ -63,27 +67,27 @@ def reproduce(
 
 def _tasks(data: Dataset, epsilons: tuple[float, ...]) -> Iterator[Task]:
     for epsilon in epsilons:
-        yield Task(data, "oue", epsilon, MULTIPLES if epsilon == THRESHOLD_EPSILON else (1.0,))
+        yield Task(data, "oue", epsilon, THRESHOLD_MULTIPLES if epsilon == THRESHOLD_EPSILON else (1.0,))
     head = replace(
         data,
         frequencies=data.frequencies[:SUBSET_ITEMS],
         name=f"{data.label}, {SUBSET_ITEMS} items",
         is_surrogate=False,
     )
-    for mechanism in OTHERS:
+    for mechanism in OTHER_MECHANISMS:
         yield Task(head if mechanism == "ss" and data.d > SUBSET_ITEMS else data, mechanism, THRESHOLD_EPSILON)
 
 
-def _counted(found: Iterator[Figures], total: int, progress: Progress | None) -> Iterator[Figures]:
-    for done, figures in enumerate(found, 1):
+def _with_progress(found: Iterator[Measurements], total: int, progress: Progress | None) -> Iterator[Measurements]:
+    for done, measured in enumerate(found, 1):
         if progress is not None:
             progress(done, total)
-        yield figures
+        yield measured
 
 
 @contextmanager
 def _pool() -> Iterator[ProcessPoolExecutor]:
-    """A process for every core, each with one thread: trials are many, and threads would fight."""
+    """One process for each core, each with one thread: the trials already keep all cores busy."""
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
@@ -102,6 +106,8 @@ def _pool() -> Iterator[ProcessPoolExecutor]:
 
 def _check_replaceable(folder: Path) -> None:
     if folder.name in ("", ".."):
-        raise InvalidInputError(f"{folder} cannot be replaced: name a folder")
+        raise InvalidInputError(f"{folder} cannot be replaced: name a folder of its own for the output")
     if folder.exists() and not (folder.is_dir() and is_ours(folder)):
-        raise InvalidInputError(f"{folder} exists and holds what this command did not write: choose another folder")
+        raise InvalidInputError(
+            f"{folder} exists and holds files that this command did not write: choose another folder"
+        )

@@ -1,7 +1,8 @@
-"""One trial of an experiment: a seeded aggregate with exactly the law of running every user, and all that is measured.
+"""One trial of an experiment: simulate all users with a seed, estimate with every method, and measure the result.
 
-Methods are named as in the paper, after the mechanism: "OUE", "OUE-Zero", "OUE-Calibrate". The paper fits its power law
-in two ways; "(mv)" is the mean-variance method, "(mle)" maximum likelihood.
+The simulated aggregate has exactly the distribution that running every user would give. Methods are named as in the
+paper, without the mechanism: "raw", "Zero", "Calibrate". The paper fits its power law in two ways: "(mv)" is the
+mean-variance method and "(mle)" is maximum likelihood.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ RAW, ZERO, MOMENTS, LIKELIHOOD = "raw", "Zero", "Calibrate (mv)", "Calibrate (ml
 AUTO, NORM_SUB, ORACLE, CUT = "auto", "Norm-Sub", "oracle", "Calibrate (mle), Zero"
 AUTO_F1, ORACLE_F1 = "auto, rule f1", "oracle, rule f1"
 
-Figures = dict[tuple[float | None, str, str], float]
-"""What was measured, by threshold (as a multiple of the significance threshold), method and metric."""
+Measurements = dict[tuple[float | None, str, str], float]
+"""Measured numbers by threshold (a multiple of the significance threshold, or None), method and metric."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A mechanism with an epsilon on a data set, and the thresholds at which heavy hitters are asked for."""
+    """A data set, a mechanism and an epsilon. `multiples` are the thresholds at which heavy hitters are scored."""
 
     data: Dataset
     mechanism: str
@@ -35,25 +36,25 @@ class Task:
     seed: int = 0
 
 
-def run(task: Task) -> Figures:
-    """Run one trial."""
+def run(task: Task) -> Measurements:
+    """Run one trial and return everything that was measured."""
     truth = task.data.frequencies
     estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
     methods = _methods(estimate, task.data)
-    figures: Figures = {}
+    measured: Measurements = {}
     for method, frequencies in methods.items():
-        figures[None, method, "error"] = metrics.estimation_error(frequencies.frequencies, truth)
+        measured[None, method, "error"] = metrics.estimation_error(frequencies.frequencies, truth)
     for multiple in task.multiples:
-        figures |= _hitters(methods, task.data, multiple * estimate.significance_threshold(), multiple)
+        measured |= _hitter_scores(methods, task.data, multiple * estimate.significance_threshold(), multiple)
     low, high = methods[AUTO].interval(0.9)
     covered = (low <= truth) & (truth <= high)
     heavy = estimate.frequencies > estimate.significance_threshold()
-    figures[None, AUTO, "covered"] = float(covered.mean())
-    figures[None, AUTO, "heavy covered"] = float(covered[heavy].mean()) if heavy.any() else float("nan")
+    measured[None, AUTO, "covered"] = float(covered.mean())
+    measured[None, AUTO, "heavy covered"] = float(covered[heavy].mean()) if heavy.any() else float("nan")
     noise = estimate.frequencies - truth
-    figures[None, RAW, "noise mean"] = float(noise.mean())
-    figures[None, RAW, "noise deviation"] = float(noise.std())
-    return figures
+    measured[None, RAW, "noise mean"] = float(noise.mean())
+    measured[None, RAW, "noise deviation"] = float(noise.std())
+    return measured
 
 
 def _methods(estimate: Estimate, data: Dataset) -> dict[str, Frequencies]:
@@ -70,14 +71,15 @@ def _methods(estimate: Estimate, data: Dataset) -> dict[str, Frequencies]:
     }
 
 
-def _hitters(methods: dict[str, Frequencies], data: Dataset, threshold: float, multiple: float) -> Figures:
+def _hitter_scores(methods: dict[str, Frequencies], data: Dataset, threshold: float, multiple: float) -> Measurements:
+    """Precision, recall and F-score of each method at one threshold, given in users and as a multiple."""
     truth = np.flatnonzero(data.frequencies > threshold).tolist()
-    rules = {method: (methods[method], "mean") for method in (RAW, ZERO, MOMENTS, LIKELIHOOD)}
-    rules |= {AUTO_F1: (methods[AUTO], "f1"), ORACLE_F1: (methods[ORACLE], "f1")}
-    figures: Figures = {}
-    for method, (frequencies, rule) in rules.items():
+    chosen = {method: (methods[method], "mean") for method in (RAW, ZERO, MOMENTS, LIKELIHOOD)}
+    chosen |= {AUTO_F1: (methods[AUTO], "f1"), ORACLE_F1: (methods[ORACLE], "f1")}
+    measured: Measurements = {}
+    for method, (frequencies, rule) in chosen.items():
         scores = metrics.heavy_hitter_scores(frequencies.heavy_hitters(threshold, rule), truth)
-        figures[multiple, method, "precision"] = scores.precision
-        figures[multiple, method, "recall"] = scores.recall
-        figures[multiple, method, "F-score"] = scores.f_score
-    return figures
+        measured[multiple, method, "precision"] = scores.precision
+        measured[multiple, method, "recall"] = scores.recall
+        measured[multiple, method, "F-score"] = scores.f_score
+    return measured

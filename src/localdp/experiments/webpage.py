@@ -1,75 +1,76 @@
-"""A web page in one file: no script, no style sheet, no picture that is not inside it, so it opens offline."""
+"""Web pages made from the templates beside this file. A page is one file that opens offline and runs no script.
+
+Jinja2 escapes everything that is put into a page; the Content-Security-Policy in `base.html.jinja` forbids anything
+from outside. Jinja2 is imported late, because only `localdp demo` and `localdp reproduce` write pages.
+"""
 
 from __future__ import annotations
 
 import base64
-import html
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localdp.errors import MissingPackageError
+
 if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
     from matplotlib.figure import Figure
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem; margin: 2rem auto;
-       padding: 0 1rem; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
-img { max-width: 100%; height: auto; }
-div.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid #ccc; padding: .3rem .7rem; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; }
-figure { margin: 1.5rem 0; } figcaption { color: #444; }
-@media (max-width: 40rem) { table { font-size: .75rem; } th, td { padding: .25rem .3rem; } }
-"""
+TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """The whole page, from parts that are HTML already."""
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{_STYLE}</style>\n</head>\n<body>\n'
-        f"<h1>{html.escape(title)}</h1>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
-    )
+@dataclass(frozen=True)
+class Picture:
+    """A picture inside a page: its caption, which is also its text for screen readers, and the data URI of a PNG."""
+
+    caption: str
+    source: str
 
 
-def heading(text: str) -> str:
-    """The heading of a section."""
-    return f"<h2>{html.escape(text)}</h2>"
-
-
-def paragraph(text: str) -> str:
-    """A paragraph; what stands between backticks is code."""
-    return f"<p>{_inline(text)}</p>"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
-    """A table; the last `numbers` columns hold numbers and are aligned to the right; an empty head is left out."""
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        first = len(cells) - numbers
-        kinds = ("" if place < first else ' class="number"' for place in range(len(cells)))
-        return "".join(f"<{tag}{kind}>{_inline(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
-
-    body = "\n".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    top = f"<thead><tr>{line(head, 'th')}</tr></thead>" if any(head) else ""
-    return f'<div class="wide"><table>\n{top}\n<tbody>\n{body}\n</tbody></table></div>'
-
-
-def picture(figure: Figure, caption: str) -> str:
-    """A figure, inside the page."""
+def picture(figure: Figure, caption: str) -> Picture:
+    """Draw a figure as a PNG that travels inside the page."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", metadata={"Software": None})
-    data = base64.b64encode(drawn.getvalue()).decode("ascii")
-    escaped = html.escape(caption)
-    return (
-        f'<figure><img alt="{escaped}" src="data:image/png;base64,{data}"><figcaption>{escaped}</figcaption></figure>'
+    encoded = base64.b64encode(drawn.getvalue()).decode("ascii")
+    return Picture(caption, f"data:image/png;base64,{encoded}")
+
+
+def render(template: str, **content: object) -> str:
+    """The page that the template in `templates/` makes of the content. A name without content is an error."""
+    return environment().get_template(template).render(**content)
+
+
+@cache
+def environment() -> Environment:
+    """Jinja2 with our templates, or an error that says how to install it."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise MissingPackageError("web pages need the package jinja2: pip install 'localdp[plots]'") from None
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    made.filters["code"] = code
+    return made
 
 
-def _inline(text: str) -> str:
-    pieces = html.escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
+def code(text: str) -> Markup:
+    """The text as HTML, escaped; what stands between backticks is set as code.
+
+    >>> print(code("run `localdp demo` & look"))
+    run <code>localdp demo</code> &amp; look
+    """
+    from markupsafe import Markup, escape
+
+    pieces = [escape(piece) for piece in text.split("`")]
+    pieces[1::2] = [Markup("<code>{}</code>").format(piece) for piece in pieces[1::2]]
+    return Markup("").join(pieces)

@@ -1,7 +1,8 @@
-"""Measure another library, in its own environment: a task in JSON on every line of stdin, its seconds on stdout.
+"""The process that measures another library. It runs in that library's environment and imports nothing of localdp.
 
-Nothing of localdp is imported here. Each protocol is used the way its library documents: one call a user. `decode` is
-what is done once, whatever the number of users.
+It reads one task (a JSON object) from each line of standard input and answers with one line: the seconds of each step.
+Each protocol is used as its library documents it, with one call for each user. The step "decode" is work that is done
+once, whatever the number of users.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _prepared: dict[tuple[Any, ...], Any] = {}
 
 
 def timed(action: Callable[[], Any]) -> tuple[Any, float]:
-    """What the action gives, and the seconds it takes."""
+    """The result of the action, and the seconds it took."""
     started = time.perf_counter()
     result = action()
     return result, time.perf_counter() - started
 
 
 def pure_ldp(protocol: str, values: Values, size: int, epsilon: float) -> Seconds:
-    """pure-ldp: a client privatises, a server aggregates report by report and estimates at the end."""
+    """pure-ldp: a client privatises each value; a server aggregates report by report and estimates at the end."""
     from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
     from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
     from pure_ldp.frequency_oracles.local_hashing import FastLHClient, FastLHServer, LHClient, LHServer
@@ -57,7 +58,7 @@ def pure_ldp(protocol: str, values: Values, size: int, epsilon: float) -> Second
         "hadamard response": hadamard,
     }
     key = (protocol, size, epsilon)
-    if key not in _prepared:  # setting up takes many seconds for some, and is not counted
+    if key not in _prepared:  # some protocols take many seconds to set up; this is not counted
         _prepared[key] = made[protocol]()
     client, server = _prepared[key]
     server.reset()
@@ -68,7 +69,7 @@ def pure_ldp(protocol: str, values: Values, size: int, epsilon: float) -> Second
 
 
 def multi_freq_ldpy(protocol: str, values: Values, size: int, epsilon: float) -> Seconds:
-    """multi-freq-ldpy: a function privatises one value, another estimates from the list of all reports."""
+    """multi-freq-ldpy: one function privatises one value, another estimates from the list of all reports."""
     from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
     from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
     from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
@@ -81,19 +82,20 @@ def multi_freq_ldpy(protocol: str, values: Values, size: int, epsilon: float) ->
         "ss": (SS_Client, lambda reports: SS_Aggregator_MI(reports, size, epsilon)),
     }
     client, aggregate = known[protocol]
-    client(values[0], size, epsilon)  # compiled at the first call, which is not counted
+    client(values[0], size, epsilon)  # the first call compiles, and is not counted
     reports, privatizing = timed(lambda: [client(value, size, epsilon) for value in values])
     _, aggregating = timed(lambda: aggregate(reports))
     return {"privatize": privatizing, "aggregate": aggregating, "decode": 0.0}
 
 
 def main() -> None:
-    """Answer tasks until there are no more."""
+    """Answer tasks until standard input ends."""
     measure = {"pure-ldp": pure_ldp, "multi-freq-ldpy": multi_freq_ldpy}[sys.argv[1]]
     for line in sys.stdin:
         task = json.loads(line)
         values = np.random.default_rng(0).integers(0, task["size"], task["users"]).tolist()
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123
+            # what the library prints must not end up among the answers
             seconds = measure(task["protocol"], values, task["size"], task["epsilon"])
         print(json.dumps(seconds), flush=True)
 

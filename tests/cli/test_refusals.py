@@ -1,0 +1,115 @@
+"""Input that cannot be used ends in one line, code 2 and no file."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from command import localdp
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet"), "has 2 columns"),
+        (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "nome"), "no column 'nome'"),
+        (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "day"), "row 1 of"),
+        (("privatize", "{}/values.csv", "-p", "{}/other.json", "-o", "r.parquet", "-c", "name"), "row 1 of"),
+        (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.xlsx", "-c", "name"), "neither a .csv"),
+        (("privatize", "{}/values.csv", "-p", "{}/values.csv", "-o", "r.csv", "-c", "name"), "values.csv: this is not"),
+        (("privatize", "{}/none.csv", "-p", "{}/plan.json", "-o", "r.csv"), "No such file"),
+        (("privatize", "{}/none.parquet", "-p", "{}/plan.json", "-o", "r.csv"), "none.parquet: No such"),
+        (("aggregate", "{}/reports.parquet", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
+        (("aggregate", "{}/counts.agg", "-p", "{}/other.json", "-o", "x.agg"), "counts.agg holds reports made under"),
+        (("aggregate", "{}/reports.arrow", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
+        (
+            ("aggregate", "{}/reports.csv", "{}/none.parquet", "-p", "{}/plan.json", "-o", "x.agg"),
+            "none.parquet: No such",
+        ),
+        (("aggregate", "{}/counts.txt", "-p", "{}/plan.json", "-o", "x.agg"), "counts.txt: No such"),
+        (("aggregate", "{}/plan.json", "-p", "{}/plan.json", "-o", "x.agg"), ".arrow nor .agg file"),
+        (
+            ("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "x.txt"),
+            "written to a .agg file",
+        ),
+        (("aggregate", "{}/values.csv", "-p", "{}/plan.json", "-o", "x.agg"), "no column 'plan'"),
+        (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "nowhere/x.agg"), "no folder"),
+        (("estimate", "{}/values.csv"), "not a saved aggregate"),
+        (("estimate", "{}/counts.agg", "--prior", "powerlaw"), "powerlaw"),
+        (("estimate", "{}/counts.agg", "--plot", "x.jpeg"), "a picture is written to a .png, .svg or .pdf file"),
+        (("hitters", "{}/counts.agg", "-t", "many"), "'many'"),
+        (("hitters", "{}/counts.agg", "--rule", "mean", "--fdr", "0.1"), "fdr is the level"),
+        (("hitters", "{}/counts.agg", "--top", "500"), "from 1 to 200"),
+        (("hitters", "{}/counts.agg", "--top", "5", "-t", "10"), "takes no threshold"),
+        (("hitters", "{}/counts.agg", "--rule", "f1", "--fdr", "0.1"), "fdr is the level"),
+        (("hitters", "{}/counts.agg", "-t", "0,5"), "'0,5'"),
+        (("estimate", "{}/counts.agg", "-o", "ok.csv", "--plot", "nowhere/x.png"), "no folder"),
+        (("estimate", "{}/counts.agg", "-o", ".json"), "neither"),
+        (
+            ("aggregate", "{}/reports.csv", "{}/../collected0/reports.csv", "-p", "{}/plan.json", "-o", "x.agg"),
+            "given twice",
+        ),
+        (
+            ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "{}/values.csv", "-c", "name", "--force"),
+            "cannot replace the file with the values",
+        ),
+        (("estimate", "{}/counts.agg", "-o", "x.txt"), ".arrow nor .json file"),
+        (("plan",), "needs either a file with the items or --size"),
+        (("plan", "{}/none.parquet"), "none.parquet: No such"),
+        (("plan", "{}/counts.agg"), ".arrow nor .txt file"),
+        (("plan", "--size", "9", "-c", "name"), "leave out --column"),
+        (("plan", "{}/items.csv", "-e", "17"), "epsilon"),
+        (("plan", "{}/items.csv", "-m", "rappor"), "RAPPOR"),
+        (("plan", "{}/values.csv", "-c", "day"), "at least two items"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_and_leaves_nothing(collected, tmp_path, arguments, sentence):
+    done = localdp(*(part.format(collected) for part in arguments), cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert sentence in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_reports_that_were_cut_short_are_one_line_and_leave_nothing(collected, tmp_path, kind):
+    whole = (collected / f"reports.{kind}").read_bytes()
+    (tmp_path / f"cut.{kind}").write_bytes(whole[: len(whole) // 2])
+    done = localdp("aggregate", f"cut.{kind}", "-p", collected / "plan.json", "-o", "x.agg", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "file that can be read" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [f"cut.{kind}"]
+
+
+@pytest.mark.slow
+def test_an_output_that_exists_is_kept_unless_forced(collected, tmp_path):
+    for name, command in (
+        ("plan.json", ("plan", "--size", "5")),
+        ("r.parquet", ("privatize", collected / "values.csv", "-c", "name", "-p", collected / "plan.json")),
+        ("x.agg", ("aggregate", collected / "reports.csv", "-p", collected / "plan.json")),
+        ("e.csv", ("estimate", collected / "counts.agg")),
+        ("h.json", ("hitters", collected / "counts.agg")),
+    ):
+        (tmp_path / name).write_text("mine")
+        refused = localdp(*command, "-o", name, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "exists" in refused.stderr
+        assert (tmp_path / name).read_text() == "mine"
+        assert localdp(*command, "-o", name, "--force", cwd=tmp_path).returncode == 0
+        assert (tmp_path / name).read_bytes() != b"mine"
+
+
+def test_places_that_are_no_files_are_kept(collected, tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    for name, code in (("pipe.json", 2), ("folder.json", 2), ("link.json", 0)):
+        done = localdp("plan", collected / "items.csv", "-o", name, "--force", cwd=tmp_path)
+        assert done.returncode == code
+        assert len(done.stderr.splitlines()) == code // 2
+    assert (tmp_path / "pipe.json").is_fifo()
+    assert (tmp_path / "link.json").is_symlink()
+    assert "localdp-plan" in (tmp_path / "real.json").read_text()
