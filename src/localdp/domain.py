@@ -1,4 +1,4 @@
-"""The items that people may hold, in a fixed order.
+"""The domain: the fixed list of items that people may hold.
 
 >>> Domain(["tea", "coffee", "water"]).indices(["water", "tea"]).tolist()
 [2, 0]
@@ -21,7 +21,7 @@ from localdp.errors import DomainError, UnknownItemError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
 from localdp.types import Indices
-from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE
+from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, shown
 
 Item = str | int | float | bool
 
@@ -60,7 +60,7 @@ class Domain(Frozen):
         return len(self.items)
 
     def indices(self, values: ArrayLike) -> Indices:
-        """The index of each value; `UnknownItemError` names the values that are not items."""
+        """The index of each value, one value for each user; `UnknownItemError` names the values that are not items."""
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(self.items, range):
@@ -103,7 +103,7 @@ class Domain(Frozen):
 
 
 def checked_indices(values: Any, size: int) -> Indices:
-    """Places in a domain of this size, as int64; `UnknownItemError` names what is not one."""
+    """Indices of items in a domain of this size, as int64; `UnknownItemError` names the values that are none."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -112,8 +112,9 @@ def checked_indices(values: Any, size: int) -> Indices:
         return np.zeros(0, np.int64)
     places = f"0..{size - 1}"
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        strange = [value for value in array.tolist() if isinstance(value, bool) or not isinstance(value, int)]
-        raise _unknown(strange or array.tolist(), places)
+        listed = array.tolist() if array.ndim else [values]
+        strange = [value for value in listed if type(value) is not int or not 0 <= value < size]
+        raise _unknown(strange or listed, places)
     outside = (array < 0) | (array >= size)
     if outside.any():
         raise _unknown(array[outside].tolist(), places)
@@ -121,10 +122,11 @@ def checked_indices(values: Any, size: int) -> Indices:
 
 
 def _unknown(values: list[Any], what: str) -> UnknownItemError:
-    distinct = list(dict.fromkeys(map(repr, values)))
-    shown = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
+    """The error that names a few values that are not among `what`."""
+    distinct = list(dict.fromkeys(map(shown, values)))
+    examples = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
     return UnknownItemError(
-        f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {shown}; "
+        f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {examples}; "
         "every user must hold an item of the domain, so drop them or add an item for the rest"
     )
 
@@ -134,6 +136,7 @@ def _is_not_flat(values: object) -> bool:
 
 
 def _as_size(items: object) -> int | None:
+    """The number of items, if a number was given; None for a list of items."""
     if isinstance(items, bool) or (isinstance(items, np.ndarray) and items.ndim):
         return None
     try:

@@ -1,7 +1,7 @@
-"""What can go wrong, each with a sentence that says what was given, what was expected and what to do.
+"""The errors that the library raises. Each message says what was given, what was expected and what to do.
 
-Everything derives from `LocalDPError`. Errors about an argument also derive from `ValueError`, so code that
-knows nothing of this library still handles them sensibly.
+All derive from `LocalDPError`. Errors about an argument also derive from `ValueError`, so that code which does not know
+this library can handle them as usual.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from enum import StrEnum
 
 
 class LocalDPError(Exception):
-    """The base of every error this library raises on purpose."""
+    """The base class of all errors that this library raises on purpose.
+
+    >>> import localdp as ldp
+    >>> try:
+    ...     ldp.Plan(["tea"], epsilon=1.0)
+    ... except ldp.LocalDPError as error:
+    ...     print(error)
+    a domain needs at least two items: with one, everybody's answer is known
+    """
 
 
 class InvalidInputError(LocalDPError, ValueError):
@@ -34,7 +42,7 @@ class FrequencyError(InvalidInputError):
 
 
 class EmptyError(InvalidInputError):
-    """Nobody to learn from: no values, no reports, n = 0."""
+    """There are no users: no values, no reports, or n = 0."""
 
 
 class SeedError(InvalidInputError):
@@ -42,29 +50,29 @@ class SeedError(InvalidInputError):
 
 
 class UnknownMechanismError(InvalidInputError):
-    """A mechanism name that nobody registered."""
+    """A name that is not the name of a mechanism."""
 
 
 class ImpureMechanismError(InvalidInputError):
-    """A mechanism without the two support probabilities p* and q*, so nothing here can debias it."""
+    """A mechanism without the two support probabilities p* and q*, so its estimates cannot be made unbiased."""
 
     @classmethod
     def of(cls, what: str) -> ImpureMechanismError:
-        """The error that says why this cannot be used, and what can be used instead."""
+        """The error for `what`, with the reason and with what to use instead."""
         return cls(
-            f"{what} is not a pure mechanism: there is no one probability p* that a report supports the item its user "
-            "holds, and no one q* that it supports another, the same for all items. Without them the noise depends on "
-            "everybody's items, so its estimates can be neither debiased nor calibrated here; use a pure mechanism "
-            "such as 'llh', 'oue' or 'grr'"
+            f"{what} is not a pure mechanism. A pure mechanism has two probabilities that are the same for all items: "
+            "p*, that a report supports the item its user holds, and q*, that it supports any other item. Without them "
+            "the noise depends on everybody's items, so the estimates can be neither debiased nor calibrated here; use "
+            "a pure mechanism such as 'llh', 'oue' or 'grr'"
         )
 
 
 class ChannelTooLargeError(InvalidInputError):
-    """The exact channel was asked of a domain too large to list."""
+    """The exact channel was asked for, but the domain is too large to list all reports."""
 
 
 class PlanError(InvalidInputError):
-    """Text that is not a plan, or a plan whose parameters are not the ones its epsilon gives."""
+    """Text that is not a plan, or a plan with other parameters than its epsilon gives."""
 
 
 class PlanMismatchError(InvalidInputError):
@@ -72,19 +80,19 @@ class PlanMismatchError(InvalidInputError):
 
 
 class ArchiveError(InvalidInputError):
-    """A file that is not a saved aggregate, or was cut short or altered."""
+    """A file that is not a saved aggregate, or a saved aggregate that was cut short or altered."""
 
 
 class DataFileError(InvalidInputError):
-    """A file that cannot be read, or whose content is not what it should be."""
+    """A data file (values, reports, frequencies) that cannot be read, or has other content than expected."""
 
 
 class MissingPackageError(LocalDPError, ImportError):
-    """Something was asked that needs a package which is not installed; the sentence says how to install it."""
+    """A package is needed that is not installed; the message says how to install it."""
 
 
 class WireCode(StrEnum):
-    """Why a batch of reports was refused; the same codes in every language."""
+    """Why a batch of reports was refused. Clients in other languages use the same codes."""
 
     BAD_MAGIC = "bad-magic"
     UNKNOWN_PLAN = "unknown-plan"
@@ -100,7 +108,7 @@ class WireCode(StrEnum):
 
 
 class WireError(InvalidInputError):
-    """Bytes that are not a batch of this plan's reports. `code` says why, for machines."""
+    """Bytes that are not a batch of this plan's reports. `code` gives the reason to programs."""
 
     def __init__(self, code: WireCode, message: str) -> None:
         super().__init__(f"{message} [{code}]")

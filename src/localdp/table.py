@@ -1,4 +1,4 @@
-"""Columns of equal length that print well and convert to what other software reads."""
+"""Tables of results: they print in aligned columns, and convert to pyarrow, pandas and polars."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 
 from localdp.errors import InvalidInputError, MissingPackageError
 
-_SHOWN = 20
+_ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Named columns, each an array or a list, with a title and how to print them.
+    """Named columns of equal length, each an array or a list, with a title.
+
+    `formats` gives the number format of a column, such as `.3f`; numbers are printed without decimals otherwise.
 
     >>> table = Table({"item": ["tea", "milk"], "frequency": np.array([1234.5, 7.0])}, title="Two items")
     >>> print(table)
@@ -44,8 +46,8 @@ class Table:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return zip(*map(_listed, self.columns.values()), strict=True)
 
-    def largest(self, column: str, rows: int = _SHOWN) -> Table:
-        """The rows with the largest values of a column, in descending order."""
+    def largest(self, column: str, rows: int = _ROWS_SHOWN) -> Table:
+        """The rows with the largest values in a column, the largest first."""
         values = self[column]
         if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
             raise InvalidInputError(f"the column {column!r} does not hold numbers")
@@ -69,9 +71,9 @@ class Table:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, rows: int = _SHOWN) -> str:
-        """The first rows as text in aligned columns, and how many more there are."""
-        cells = [[name, *self._shown(name, rows)] for name in self.columns]
+    def text(self, rows: int = _ROWS_SHOWN) -> str:
+        """The first rows as text in aligned columns, then the number of rows that are not shown."""
+        cells = [[name, *self._cells(name, rows)] for name in self.columns]
         widths = [max(map(len, column)) for column in cells]
         texts = [not isinstance(values, np.ndarray) for values in self.columns.values()]
         lines = [self.title] if self.title else []
@@ -85,7 +87,8 @@ class Table:
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
-    def _shown(self, name: str, rows: int) -> list[str]:
+    def _cells(self, name: str, rows: int) -> list[str]:
+        """The first cells of a column as text."""
         values = self.columns[name][:rows]
         if not isinstance(values, np.ndarray):
             return [printable(str(value)) for value in values]
@@ -94,12 +97,13 @@ class Table:
 
 
 def printable(text: str, longest: int = 40) -> str:
-    """Text that is safe on a terminal and fits a column: what cannot be seen is escaped, what is long is cut."""
+    """Text that is safe on a terminal and fits a column: invisible characters are escaped, long text is cut."""
     safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
 def _unsigned_zero(number: str) -> str:
+    """The number without a minus sign if it is printed as zero: "-0" would look like a mistake."""
     return number.removeprefix("-") if not any(sign in "123456789" for sign in number) else number
 
 
@@ -113,7 +117,7 @@ def _taken(values: Any, order: Any) -> Any:
 
 
 def _uniform(values: Any) -> Any:
-    """Arrays as they are; lists of several kinds of items as text, for a column elsewhere has one type."""
+    """A column with one type, as other software needs it: a list with items of several types becomes text."""
     if isinstance(values, np.ndarray):
         return values
     if isinstance(values, range):

@@ -33,14 +33,15 @@ from localdp.types import Counts, Vector
 
 LARGEST_EPSILON = 16.0
 LARGEST_SIZE = 2**32
+"""The largest number of items of a domain."""
 LARGEST_EXACT_INTEGER = 2**53 - 1
-"""Whole numbers up to here are the same in every language; some keep all numbers as floats."""
+"""2^53 - 1: larger whole numbers lose digits in languages that keep all numbers as floats."""
 
 
 def checked_epsilon(epsilon: object) -> float:
     """A privacy budget as a float in (0, 16]."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {epsilon!r:.60}")
+        raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {shown(epsilon, 60)}")
     try:
         value = float(epsilon)
     except OverflowError:
@@ -48,7 +49,7 @@ def checked_epsilon(epsilon: object) -> float:
     if math.isfinite(value) and value > epsilon:
         value = math.nextafter(value, 0)  # the number given lies between two floats: take the more private one
     if not math.isfinite(value):
-        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: it must be finite")
+        raise EpsilonError(f"epsilon must be in (0, 16], not {shown(epsilon, 60)}: it must be finite")
     if value <= 0:
         raise EpsilonError(f"epsilon must be in (0, 16], not {value}: a report would say nothing about the item")
     if value > LARGEST_EPSILON:
@@ -60,7 +61,7 @@ def checked_size(size: object) -> int:
     """A number of items, from 2 to 2^32."""
     value = _integer(size)
     if value is None or not 2 <= value <= LARGEST_SIZE:
-        raise DomainError(f"a mechanism needs a whole number of items from 2 to 2^32, not {size!r:.40}")
+        raise DomainError(f"a mechanism needs a whole number of items from 2 to 2^32, not {shown(size)}")
     return value
 
 
@@ -68,9 +69,9 @@ def checked_users(n: object, least: int = 1) -> int:
     """A number of users, at least 1 unless `least` is 0."""
     users = _integer(n)
     if users is None:
-        raise InvalidInputError(f"n is the number of users, a whole number, not {n!r:.40}")
+        raise InvalidInputError(f"n is the number of users, a whole number, not {shown(n)}")
     if not 0 <= users <= LARGEST_EXACT_INTEGER:
-        raise InvalidInputError(f"n is the number of users, at most 2^53, and cannot be {n!r:.40}")
+        raise InvalidInputError(f"n is the number of users, at most 2^53, and cannot be {shown(n)}")
     if users < least:
         raise EmptyError("there are no users (n = 0), so there is nothing to estimate")
     return users
@@ -80,22 +81,23 @@ def checked_seed(seed: object) -> int:
     """A seed: a whole number of at least 0."""
     value = _integer(seed)
     if value is None or value < 0:
-        raise SeedError(f"a seed is a whole number of at least 0, not {seed!r:.40}")
+        raise SeedError(f"a seed is a whole number of at least 0, not {shown(seed)}")
     return value
 
 
 def checked_amount(k: object, most: int, what: str) -> int:
-    """How many of something, from 1 to `most`; `what` begins the sentence of the error, as in "the top k"."""
+    """A whole number from 1 to `most`; the error begins with `what`, such as "the top k"."""
     value = _integer(k)
     if value is None or not 1 <= value <= most:
-        raise InvalidInputError(f"{what} must be a whole number from 1 to {most}, not {k!r:.40}")
+        raise InvalidInputError(f"{what} must be a whole number from 1 to {most}, not {shown(k)}")
     return value
 
 
 def checked_level(level: Any, what: str = "a level") -> float:
     """A probability strictly between 0 and 1."""
-    if not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {level!r:.40}")
+    is_number = isinstance(level, Real)
+    if not is_number or not 0 < level < 1:
+        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {shown(level)}")
     return float(level)
 
 
@@ -103,7 +105,7 @@ def checked_threshold(threshold: Any) -> float:
     """A number of users that a frequency is compared with; any real number."""
     sentence = "a threshold is a number of users"
     if isinstance(threshold, bool | np.bool_) or not isinstance(threshold, Real) or threshold != threshold:
-        raise InvalidInputError(f"{sentence}, not {threshold!r:.40}")
+        raise InvalidInputError(f"{sentence}, not {shown(threshold)}")
     return checked_number(threshold, sentence)
 
 
@@ -114,17 +116,17 @@ def share_of(text: Any, what: str) -> float:
         share = float(given[:-1]) / 100 if isinstance(given, str) and given.endswith("%") else float(given)
     except (TypeError, ValueError, OverflowError):
         share = math.nan
-    if isinstance(text, bool) or not 0 <= share <= 1:
-        raise InvalidInputError(f"{what} is a share of the users, such as 0.001 or '0.1%', not {text!r:.40}")
+    if isinstance(text, bool | np.bool_) or not 0 <= share <= 1:
+        raise InvalidInputError(f"{what} is a share of the users, such as 0.001 or '0.1%', not {shown(text)}")
     return share
 
 
 def checked_number(number: Any, sentence: str) -> float:
-    """A float; the sentence, such as "a variance is one number", begins the error."""
+    """A number as a float; the error begins with `sentence`, such as "a variance is one number"."""
     try:
         return float(number)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{sentence}, not {number!r:.60}") from None
+        raise InvalidInputError(f"{sentence}, not {shown(number, 60)}") from None
 
 
 def checked_variance(variance: Any) -> float:
@@ -138,7 +140,7 @@ def checked_variance(variance: Any) -> float:
 
 
 def checked_excess_variance(excess: Any) -> float:
-    """What each holder of an item adds to the variance of its estimate; it may be negative."""
+    """The variance that each holder of an item adds to the item's estimate; it may be negative."""
     value = checked_number(excess, "excess_variance is one number, the same for all items")
     if not math.isfinite(value):
         raise InvalidInputError(f"excess_variance must be finite, not {value}")
@@ -152,9 +154,9 @@ def checked_probability(probability: Any) -> Fraction:
     try:
         value = Fraction(probability)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"p* and q* are probabilities, not {probability!r:.40}") from None
+        raise InvalidInputError(f"p* and q* are probabilities, not {shown(probability)}") from None
     if not 0 <= value <= 1:
-        raise InvalidInputError(f"p* and q* are probabilities, not {float(value)}")
+        raise InvalidInputError(f"p* and q* are probabilities, not {shown(probability)}")
     return value
 
 
@@ -174,7 +176,10 @@ def checked_estimates(values: ArrayLike) -> Vector:
 
 
 def checked_counts(counts: ArrayLike, n: int, size: int | None = None) -> Counts:
-    """A copy of support counts: for each item, how many of n reports support it. `size` is the number of items."""
+    """A copy of support counts: for each item, the number of reports, out of n, that support it.
+
+    There must be `size` counts, one for each item; any number of them if `size` is None.
+    """
     whole = whole_numbers(counts)
     if whole.ndim != 1 or whole.size != (size or whole.size) or (whole < 0).any() or (whole > n).any():
         items = "one for each item" if size is None else f"one for each of the {size} items"
@@ -183,7 +188,7 @@ def checked_counts(counts: ArrayLike, n: int, size: int | None = None) -> Counts
 
 
 def checked_frequencies(frequencies: ArrayLike, size: int) -> Counts:
-    """A copy of true frequencies: how many users hold each item, at least one user in all."""
+    """A copy of true frequencies: the number of users that hold each item, at least one user in all."""
     held = whole_numbers(frequencies)
     if held.shape != (size,):
         raise DomainError(f"frequencies must be a flat list of {size}, one for each item, not of shape {held.shape}")
@@ -198,7 +203,7 @@ def checked_frequencies(frequencies: ArrayLike, size: int) -> Counts:
 
 
 def whole_numbers(numbers: ArrayLike) -> Counts:
-    """A copy of the numbers as int64, if all of them are whole."""
+    """A copy of the numbers as int64; `FrequencyError` if one of them is not whole."""
     try:
         given = np.asarray(numbers)
         if given.dtype.kind in "iuf":
@@ -212,10 +217,18 @@ def whole_numbers(numbers: ArrayLike) -> Counts:
 
 
 def _integer(value: object) -> int | None:
-    """The value as an int, or None if its type is not one of whole numbers. True and False are not numbers here."""
+    """The value as an int, or None if it is not of a type for whole numbers. True and False do not count as numbers."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+def shown(value: object, longest: int = 40) -> str:
+    """The value as an error message shows it, at most `longest` characters long."""
+    try:
+        return f"{value!r:.{longest}}"
+    except ValueError:  # Python refuses to print whole numbers of more than 4,300 digits
+        return "a number of thousands of digits"

@@ -44,7 +44,9 @@ def test_no_file_is_longer_than_400_lines(path):
 
 
 def test_the_steps_of_the_pipeline_are_found_by_the_folders_first_lines():
-    first_lines = {folder.name: ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) for folder in FOLDERS}
+    first_lines = {
+        folder.name: ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) for folder in FOLDERS
+    }
     for step, place in {
         "Encode": "mechanisms",
         "Perturb": "mechanisms",

@@ -1,8 +1,8 @@
-"""Real frequencies to try things on: those that ship with the package, and those in your files.
+"""True frequencies for experiments: three data sets that ship with the package, and your own files.
 
-Every user holds one item, so a spectrum (how many items have each frequency) is all that an experiment needs. Where
-each one comes from, and that `kosarak` is a stand-in and not the real file, is said in `note` and in
-`spectra/README.md`.
+Every user holds one item, so an experiment needs only the spectrum of a data set: the number of items with each
+frequency. `note` and `spectra/README.md` say where each data set comes from. `kosarak` is a surrogate, not the real
+file.
 
 >>> load("retail")
 <retail: 16470 items, 908576 users>

@@ -1,4 +1,4 @@
-"""True frequencies to try things on, with their name and where they come from."""
+"""True frequencies for experiments, with their name and origin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """The frequency of every item, most frequent first, and where it comes from."""
+    """The frequency of every item, most frequent first. `note` says where the data come from.
+
+    >>> Dataset("tiny", np.array([5, 2, 1]), "made up").n
+    8
+    """
 
     name: str
     frequencies: NDArray[np.int64]
@@ -19,17 +23,17 @@ class Dataset:
 
     @property
     def label(self) -> str:
-        """The name as figures and tables show it; a surrogate is called one."""
+        """The name for figures and tables; it says if the data are a surrogate."""
         return f"{self.name} (surrogate)" if self.is_surrogate else self.name
 
     @property
     def n(self) -> int:
-        """How many users there are."""
+        """The number of users."""
         return int(self.frequencies.sum())
 
     @property
     def d(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return self.frequencies.size
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""Data from files: transactions as in the FIMI repository, or a spectrum; plain or gzipped.
+"""Frequencies from files: transactions as in the FIMI repository, or a spectrum; plain or compressed with gzip.
 
-A FIMI file has one transaction a line, whole numbers separated by spaces; as in the paper every occurrence of an item
-is one user who holds it. A spectrum is a CSV file with the header `frequency,items`, which says how many items have
-each frequency. Both are read in blocks, and whatever is not exactly that is refused with the line.
+A FIMI file has one transaction on each line, whole numbers separated by spaces. As in the paper, every occurrence of an
+item counts as one user who holds it. A spectrum is a CSV file with the header `frequency,items` and the number of items
+with each frequency. Both are read in blocks. An error names the line that is not like that.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from localdp.errors import DataFileError
 from localdp.formats.lines import whole_lines
 
 _HEADER = b"frequency,items"
-_DIGITS = 18  # more would not fit into 64 bits
+_MOST_DIGITS = 18  # all such numbers fit into 64 bits
 _ALLOWED = np.zeros(256, bool)
 _ALLOWED[list(b"0123456789 \r\n")] = True
-_MOST_ITEMS = 10**8
+_MOST_ITEMS = 10**8  # a spectrum of a few bytes could otherwise ask for all the memory
 
 
 def read(path: str | Path) -> Dataset:
-    """The frequencies of the items in a FIMI file or a spectrum, most frequent first."""
+    """The frequencies of the items in a FIMI file or a spectrum, most frequent first.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "baskets.dat")
+    >>> _ = path.write_text("7 9\\n9\\n")
+    >>> read(path).frequencies
+    array([2, 1])
+    """
     source = Path(path)
     try:
         with source.open("rb") as plain:
@@ -50,6 +57,7 @@ def read(path: str | Path) -> Dataset:
 
 
 def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64]:
+    """The number of occurrences of each item in a FIMI file; `first` is what was read of it already."""
     items, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     line = 1
     for block in whole_lines(stream, first):
@@ -60,34 +68,38 @@ def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64
         items, counts = found, np.zeros(found.size, np.int64)
         np.add.at(counts, place, weights)
     if not items.size:
-        raise DataFileError(f"{name} is empty: a FIMI file has a transaction a line, numbers separated by spaces")
+        raise DataFileError(
+            f"{name} is empty: a FIMI file has one transaction on each line, numbers separated by spaces"
+        )
     return counts
 
 
 def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
+    """All numbers in a block of lines; `line` is the number of its first line, for errors."""
     strange = np.flatnonzero(~_ALLOWED[np.frombuffer(block, np.uint8)])
     if strange.size:
         place = int(strange[0])
         where = line + block.count(b"\n", 0, place)
         raise DataFileError(
-            f"line {where} of {name} has {chr(block[place])!r}: a FIMI file has whole numbers separated by spaces, "
-            "a transaction a line"
+            f"line {where} of {name} has {chr(block[place])!r}: each line of a FIMI file has whole numbers separated "
+            "by spaces"
         )
     is_digit = np.frombuffer(block, np.uint8) >= ord("0")
     edges = np.flatnonzero(np.diff(is_digit.astype(np.int8), prepend=0, append=0))
-    if edges.size and int(np.max(edges[1::2] - edges[::2])) > _DIGITS:
-        raise DataFileError(f"{name} has a number of more than {_DIGITS} digits, which cannot be an item")
+    if edges.size and int(np.max(edges[1::2] - edges[::2])) > _MOST_DIGITS:
+        raise DataFileError(f"{name} has a number of more than {_MOST_DIGITS} digits, which cannot be an item")
     return np.fromstring(block.decode("ascii"), np.int64, sep=" ") if edges.size else np.zeros(0, np.int64)
 
 
 def _spectrum(stream: BinaryIO, name: str) -> NDArray[np.int64]:
+    """The frequency of each item, from the lines of a spectrum after its header."""
     rows = []
     for line, text in enumerate(stream, 2):
         cells = text.strip().split(b",")
-        if len(cells) != 2 or not all(cell.isdigit() and len(cell) <= _DIGITS for cell in cells):
+        if len(cells) != 2 or not all(cell.isdigit() and len(cell) <= _MOST_DIGITS for cell in cells):
             raise DataFileError(
-                f"line {line} of {name} is {text.strip()[:40].decode('utf-8', 'replace')!r}: a spectrum has two whole "
-                "numbers a line, a frequency and how many items have it, separated by a comma"
+                f"line {line} of {name} is {text.strip()[:40].decode('utf-8', 'replace')!r}: each line of a spectrum "
+                "has two whole numbers separated by a comma, a frequency and the number of items that have it"
             )
         rows.append([int(cell) for cell in cells])
     spectrum = np.array(rows, np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""The spectra that ship with the package: how many items have each frequency."""
+"""The data sets that ship with the package, stored as spectra: the number of items with each frequency."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ NOTES = {
 
 
 def load(name: str) -> Dataset:
-    """One of the data sets that ship with the package: "retail", "kosarak-100k" or "kosarak"."""
+    """One of the data sets that ship with the package: "retail", "kosarak-100k" or "kosarak".
+
+    >>> load("kosarak-100k").frequencies[:3]
+    array([60690, 45682, 36525])
+    """
     if name not in NOTES:
         raise InvalidInputError(f"there is no data set {name!r}; there are {', '.join(NOTES)}")
     lines = files("localdp.datasets").joinpath("spectra", f"{name}.csv").read_text("ascii").splitlines()[1:]

@@ -1,1 +1,1 @@
-"""The bytes of what is sent and saved: reports, batches, aggregates, canonical JSON."""
+"""Formats of what is sent and saved: reports, batches, aggregates, canonical JSON. Plans are not known here."""

@@ -1,9 +1,9 @@
-"""Saved aggregates: a small binary file, no pickle, that notices any damage to itself.
+"""Saved aggregates: a binary file (not a pickle) with a checksum.
 
     "LDPAGG1\\n" | uint32 length | header, canonical JSON {"n": .., "plan": {..}} | int64 counts | sha256 of all before
 
-Integers are little-endian. The checksum has no key: it tells damage, not a forger. A file is written whole or not at
-all, so a crash leaves the old one.
+Integers are little-endian. The checksum has no key: it detects damage, but anybody can make a file with a valid one. A
+file is written whole or not at all, so a crash leaves the old file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGEST_BYTES = 32
 
 
 def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[np.int64]) -> None:
-    """Write the header and the counts, whole or not at all."""
+    """Write a file with this header and these counts."""
     encoded = canonical_json.dumps(header).encode()
     content = _MAGIC + _LENGTH.pack(len(encoded)) + encoded + counts.astype("<i8").tobytes()
     with atomic_write(path) as temporary:
@@ -35,7 +35,7 @@ def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[n
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
-    """The header and the counts of a saved aggregate; `ArchiveError` if a single bit is not as it was written."""
+    """The header and the counts of a saved aggregate; `ArchiveError` if any bit differs from what was written."""
     data = Path(path).read_bytes()
     if not data.startswith(_MAGIC):
         raise ArchiveError(f"{path} is not a saved aggregate")

@@ -1,13 +1,13 @@
-"""Batches of reports as they travel: framing only, the reports themselves are rows of bytes.
+"""Batches: a header and reports, as they are sent. A report is a row of bytes that the mechanism understands.
 
     offset  bytes  content
     0       4      "LDP1"
     4       16     the first half of the plan's fingerprint
     20      4      the number of reports, little-endian, at least 1
-    24      ...    the reports, each of the length the plan gives, and nothing after
+    24      ...    the reports, all of the length that the plan gives, and nothing after them
 
-The JSON twin is `{"plan": "<fingerprint>", "reports": ["<base64>", ...]}`. Reading is strict: what is not
-exactly this is a `WireError` whose `code` says what is wrong.
+In JSON a batch is `{"plan": "<fingerprint>", "reports": ["<base64>", ...]}`. Reading is strict: anything else is a
+`WireError`, and its `code` gives the reason.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _PADDING, _ZERO = ord("="), ord("A")
 
 
 def pack(fingerprint: str, rows: Rows) -> bytes:
-    """A batch in bytes."""
+    """A binary batch of these rows."""
     if rows.shape[0] > LARGEST_BATCH:
         raise WireError(WireCode.WRONG_LENGTH, f"a batch holds at most {LARGEST_BATCH} reports: send several")
     return _HEADER.pack(MAGIC, bytes.fromhex(fingerprint)[:16], rows.shape[0]) + rows.tobytes()
 
 
 def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
-    """The reports of a batch in bytes: a view of them, which nobody can change."""
+    """The rows of a binary batch, as a read-only view of `data`."""
     view = memoryview(data)
     if bytes(view[:4]) != MAGIC[: len(view)]:
         raise WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
@@ -66,7 +66,7 @@ def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
 
 
 def pack_json(fingerprint: str, rows: Rows) -> str:
-    """A batch as JSON."""
+    """A batch of these rows in JSON."""
     characters = encode(rows)
     text, length = characters.tobytes().decode("ascii"), characters.shape[1]
     reports = [text[start : start + length] for start in range(0, len(text), length)]
@@ -74,7 +74,7 @@ def pack_json(fingerprint: str, rows: Rows) -> str:
 
 
 def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
-    """The reports of a batch in JSON."""
+    """The rows of a batch in JSON."""
     try:
         batch = canonical_json.loads(text)
     except ValueError as error:
@@ -89,7 +89,11 @@ def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
 
 
 def encode(rows: Rows) -> NDArray[np.uint8]:
-    """Each row in base64, as a row of ASCII characters: all at once, with zeros to fill the last triple of bytes."""
+    """Each row in base64, as a row of ASCII characters.
+
+    All rows are encoded in one call: each is filled with zeros to a multiple of three bytes, and then the characters
+    that stand only for filling are replaced by the padding sign.
+    """
     count, length = rows.shape
     padding = -length % 3
     triples = np.zeros((count, length + padding), np.uint8)
@@ -101,7 +105,7 @@ def encode(rows: Rows) -> NDArray[np.uint8]:
 
 
 def decode(reports: list[Any], report_bytes: int) -> Rows:
-    """Rows from canonical base64; whatever is not, is a `WireError`."""
+    """The rows behind a list of canonical base64; `WireError` names the first element that is anything else."""
     length = text_length(report_bytes)
     if all(isinstance(report, str) and len(report) == length and report.isascii() for report in reports):
         characters = np.frombuffer("".join(reports).encode("ascii"), np.uint8).reshape(-1, length)
@@ -112,7 +116,7 @@ def decode(reports: list[Any], report_bytes: int) -> Rows:
 
 
 def decode_characters(characters: NDArray[np.uint8], report_bytes: int) -> Rows | None:
-    """The rows behind rows of ASCII characters; None if any is not canonical base64."""
+    """The rows behind rows of ASCII characters, decoded in one call; None if a row is not canonical base64."""
     padding = -report_bytes % 3
     if padding and (characters[:, -padding:] != _PADDING).any():
         return None
@@ -130,11 +134,12 @@ def decode_characters(characters: NDArray[np.uint8], report_bytes: int) -> Rows 
 
 
 def text_length(report_bytes: int) -> int:
-    """How many characters of base64 a report takes."""
+    """The number of base64 characters of a report."""
     return -(-report_bytes // 3) * 4
 
 
 def _decode_one(report: Any, report_bytes: int) -> Rows:
+    """The row behind one report in base64, or the `WireError` that says what is wrong with it."""
     try:
         data = base64.b64decode(report if isinstance(report, str) else "?", validate=True)
     except (binascii.Error, ValueError):

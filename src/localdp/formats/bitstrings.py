@@ -1,7 +1,7 @@
-"""A report is a little-endian string of bits in whole bytes; the bits past the last one are zero.
+"""Reports as strings of bits: the first bit is the lowest bit of the first byte, and unused bits at the end are zero.
 
-Reports are rows of a uint8 matrix, one user a row, laid out exactly as they travel. A report of at most 64
-bits can be read as an integer; a longer one is a bitmap.
+Reports are the rows of a uint8 matrix, one for each user, laid out as they are sent. A report of at most 64 bits can be
+read as an integer; a longer one is a bitmap.
 
 >>> rows = from_integers(np.array([0, 1, 0x1FF], np.uint64), bits=9)
 >>> rows.tolist()
@@ -18,7 +18,7 @@ from localdp.types import Flags, Rows, Words
 
 
 def byte_length(bits: int) -> int:
-    """How many bytes hold this many bits."""
+    """The number of bytes for this many bits."""
     return -(-bits // 8)
 
 
@@ -36,7 +36,7 @@ def to_integers(rows: Rows) -> Words:
 
 
 def from_words(words: Words, bits: int) -> Rows:
-    """Rows of a bitmap held as 64-bit words, in place; whatever lies past the last bit is cleared."""
+    """Rows that share the memory of bitmaps in 64-bit words; the unused bits in the last byte are cleared there."""
     rows = words.astype("<u8", copy=False).view(np.uint8).reshape(words.shape[0], -1)[:, : byte_length(bits)]
     if bits % 8:
         rows[:, -1] &= (1 << bits % 8) - 1
@@ -49,7 +49,7 @@ def bit(rows: Rows, position: int) -> Flags:
 
 
 def nonzero_padding(rows: Rows, bits: int) -> Flags:
-    """Which rows have a bit set past the last one."""
+    """For each row, whether one of the unused bits in its last byte is set."""
     if bits % 8 == 0:
         return np.zeros(rows.shape[0], bool)
     return (rows[:, -1] >> bits % 8).astype(np.bool_)

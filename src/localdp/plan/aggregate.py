@@ -1,4 +1,4 @@
-"""AGGREGATE: how many reports support each item, in integers that can be added up in any order."""
+"""AGGREGATE: the number of reports that support each item. Aggregates can be added up in any order."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 class Aggregate:
-    """How many reports support each item: int64 counts, the number of users n, and the plan.
+    """The number of reports that support each item: int64 `counts`, the number of users `n`, and the `plan`.
 
-    An aggregate changes as reports come in, and only one thread may use it at a time: give each thread its own
-    aggregate and merge them. The order of adding and merging does not matter.
+    `add` and `merge` change the aggregate. Only one thread may use it at a time: give each thread its own aggregate and
+    merge them at the end. The order of adding and merging does not matter.
 
     >>> from localdp import Plan
     >>> plan = Plan(4, mechanism="oue", epsilon=2.0)
     >>> one, two = plan.privatize([0, 1]), plan.privatize([3])
     >>> plan.aggregate(one).merge(plan.aggregate(two)) == plan.aggregate(two).add(one)
     True
+    >>> plan.aggregate(one).counts.shape
+    (4,)
     """
 
     def __init__(self, plan: Plan, counts: Counts | None = None, n: int = 0) -> None:
@@ -38,7 +40,7 @@ class Aggregate:
         self.counts = np.zeros(size, np.int64) if counts is None else checked_counts(counts, self.n, size)
 
     def add(self, reports: Reports, progress: Progress | None = None) -> Self:
-        """Count more reports of the same plan, in place; the aggregate itself is returned."""
+        """Count more reports of the same plan, and return this aggregate."""
         self._check_plan(reports, Reports)
         n = checked_users(self.n + len(reports), least=0)
         self.counts += self.plan.mechanism.tally(reports.rows, progress)
@@ -46,7 +48,7 @@ class Aggregate:
         return self
 
     def merge(self, other: Aggregate) -> Self:
-        """Add another aggregate of the same plan, in place; the aggregate itself is returned."""
+        """Add the counts of another aggregate of the same plan, and return this aggregate."""
         self._check_plan(other, Aggregate)
         n = checked_users(self.n + other.n, least=0)
         self.counts += other.counts
@@ -54,7 +56,12 @@ class Aggregate:
         return self
 
     def estimate(self) -> Estimate:
-        """The unbiased frequencies behind the counts."""
+        """The unbiased estimate of every item's frequency.
+
+        >>> from localdp import Plan
+        >>> Plan(2, mechanism="grr", epsilon=4.0).simulate([900, 100], seed=1).estimate().frequencies.round()
+        array([901.,  99.])
+        """
         if self.n == 0:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
         mechanism = self.plan.mechanism
@@ -67,12 +74,22 @@ class Aggregate:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the aggregate, with its plan, to one file."""
+        """Write the aggregate and its plan to one file. A file that is there already is replaced.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from localdp import Plan
+        >>> path = Path(tempfile.mkdtemp(), "counts.ldp")
+        >>> aggregate = Plan(3, mechanism="oue", epsilon=1.0).simulate([5, 3, 2])
+        >>> aggregate.save(path)
+        >>> Aggregate.load(path) == aggregate
+        True
+        """
         aggregate_file.save(path, {"n": self.n, "plan": self.plan._document()}, self.counts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved aggregate; a file that is not one, or was altered, is an `ArchiveError`."""
+        """Read a saved aggregate. A file that is not one, or was altered, is an `ArchiveError`."""
         from localdp.plan.plan import Plan
 
         header, counts = aggregate_file.load(path)

@@ -1,4 +1,4 @@
-"""The plan that devices, the collector and the analyst share: what is asked, and how the answers are protected.
+"""The plan that devices, the collector and the analyst share: which items there are, and how values are protected.
 
     plan.privatize(values) -> Reports        on the device; spends epsilon
     plan.aggregate(reports) -> Aggregate     integers, mergeable in any order
@@ -31,11 +31,11 @@ _FORMAT = "localdp-plan/1"
 
 
 class Plan(Frozen):
-    """What is asked of whom, and how it is protected: the domain, the mechanism and the privacy budget.
+    """The domain, the mechanism and the privacy budget epsilon, shared by devices, collector and analyst.
 
-    A plan is immutable and known by its fingerprint; other parameters are another plan. `domain` is given as a list of
-    items, or as how many there are (then they are 0, 1, 2 and so on), `mechanism` by its name (`grr`, `sue`, `oue`,
-    `ss`, `olh`, `blh`, `llh`, `hr` or `auto`); `why` says why it is this one.
+    `domain` is a list of items, or the number of items (then they are 0, 1, 2 and so on). `mechanism` is a name: `grr`,
+    `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr` or `auto`; the attribute `why` gives the reason for the choice. A plan
+    cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other fingerprints.
 
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
@@ -62,11 +62,15 @@ class Plan(Frozen):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of the canonical JSON, in hex: the plan's name on the wire."""
+        """The SHA-256 of the plan's canonical JSON, in hex. Batches of reports carry it."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def to_json(self) -> str:
-        """The plan as canonical JSON, with every integer a client in another language needs."""
+        """The plan as canonical JSON, with every integer that a client in another language needs.
+
+        >>> Plan(2, mechanism="grr", epsilon=1.0).to_json()
+        '{"domain":{"size":2},"epsilon":1,"format":"localdp-plan/1","mechanism":"grr",...,"width":64}'
+        """
         return self._text
 
     @cached_property
@@ -76,7 +80,15 @@ class Plan(Frozen):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a plan, and refuse one whose parameters are not exactly what its epsilon gives."""
+        """Read a plan that `to_json` wrote; spaces and line breaks may differ.
+
+        The parameters are derived again from the domain, the mechanism and epsilon. A plan that claims other
+        parameters is a `PlanError`, because it might protect less than its epsilon says.
+
+        >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
+        >>> Plan.from_json(plan.to_json()) == plan
+        True
+        """
         try:
             document = canonical_json.loads(text)
         except ValueError as error:
@@ -84,36 +96,57 @@ class Plan(Frozen):
         return cls._from_document(document)
 
     def privatize(self, values: ArrayLike, seed: int | None = None, progress: Progress | None = None) -> Reports:
-        """A private report for each value. A seed makes it reproducible and not private: for simulation only.
+        """One private report for each value. Values are items of the domain, one for each user.
 
-        `progress(done, total)` is called now and then, with numbers of users.
+        With a seed the reports are reproducible but not private: use it for simulations only. `progress(done, total)`
+        is called now and then, with numbers of users.
+
+        >>> Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0).privatize(["tea", "tea", "coffee"])
+        <Reports of 3 users under <Plan ...>>
         """
         return self.privatize_indices(self.domain.indices(values), seed, progress)
 
     def privatize_indices(self, indices: Indices, seed: int | None = None, progress: Progress | None = None) -> Reports:
-        """As `privatize`, for values given by their places in the domain."""
+        """Like `privatize`, with the index of each value instead of the value."""
         indices = checked_indices(indices, self.domain.size)
         if not indices.size:
-            raise EmptyError("no values were given: a report needs somebody's item")
+            raise EmptyError("no values were given: give one value for each user")
         source = keystream.secure() if seed is None else keystream.seeded(seed)
         return Reports._trusted(self, self.mechanism.privatize(indices, source, progress))
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
-        """The reports in a batch, binary or JSON; a `WireError` says what is wrong with anything else."""
+        """Read a batch of reports, as `Reports.to_bytes` or `Reports.to_json` wrote it.
+
+        Every report is checked. Anything that is not a batch of this plan's reports is a `WireError` with a `code`.
+
+        >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
+        >>> len(plan.read(plan.privatize(["tea", "coffee"]).to_bytes()))
+        2
+        >>> plan.read(b"something else")
+        Traceback (most recent call last):
+        ...
+        localdp.errors.WireError: this is not a batch of reports: it does not start with LDP1 [bad-magic]
+        """
         if not isinstance(data, str | bytes | bytearray | memoryview):
             raise InvalidInputError(f"a batch of reports is bytes or text, not {type(data).__name__}")
-        received = data if isinstance(data, str) else bytes(data)  # a copy, unless nobody can change it
+        received = data if isinstance(data, str) else bytes(data)  # copies what the caller could change later
         shape = (self.fingerprint, self.mechanism.report_bytes)
         if isinstance(received, str) or received[:1] == b"{":
             return Reports(self, batch.unpack_json(received, *shape))
         return Reports(self, batch.unpack(received, *shape))
 
     def aggregate(self, reports: Reports, progress: Progress | None = None) -> Aggregate:
-        """Add up reports: for each item, how many support it. `progress(done, total)` is called now and then."""
+        """Count, for each item, the reports that support it. `progress(done, total)` is called now and then."""
         return Aggregate(self).add(reports, progress)
 
     def simulate(self, frequencies: ArrayLike, seed: int | None = None) -> Aggregate:
-        """An aggregate with exactly the law of running every user, when f_i of them hold item i."""
+        """A random aggregate, as if `frequencies[i]` users held item i and each had sent a report.
+
+        It has exactly the distribution of the real thing, and takes a small part of the time.
+
+        >>> Plan(3, mechanism="oue", epsilon=1.0).simulate([1000, 200, 0], seed=7).n
+        1200
+        """
         held = checked_frequencies(frequencies, self.domain.size)
         checked = None if seed is None else checked_seed(seed)
         return Aggregate(self, self.mechanism.simulate(held, checked), int(held.sum()))
@@ -131,7 +164,7 @@ class Plan(Frozen):
 
     @classmethod
     def _from_document(cls, document: Any) -> Self:
-        """The plan behind a JSON value; `PlanError` if it is not one."""
+        """The plan that a JSON value describes; `PlanError` if it is not one."""
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise PlanError(f'this is not a plan: a plan is a JSON object with "format": "{_FORMAT}"')
         try:

@@ -1,4 +1,4 @@
-"""Private reports: what devices send, one row of bytes for each user, laid out exactly as it travels."""
+"""REPORT: what devices send, one row of bytes for each user, laid out as it is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
 
 class Reports(Frozen):
-    """Private reports made under one plan. They are checked when they are read, and cannot be changed."""
+    """Private reports of one plan: a matrix of bytes, one row for each user.
+
+    `Plan.privatize` makes them and `Plan.read` reads them. Every row is checked when reports are made from bytes, and
+    they cannot be changed afterwards. Slices such as `reports[10:20]` are reports too.
+
+    >>> from localdp import Plan
+    >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
+    >>> reports = plan.privatize(["tea", "tea", "coffee"], seed=1)
+    >>> len(reports), len(reports[:2]), reports.rows.shape
+    (3, 2, (3, 1))
+    >>> reports.to_bytes()[:4]
+    b'LDP1'
+    """
 
     def __init__(self, plan: Plan, rows: Rows) -> None:
         rows = np.asarray(rows)
@@ -36,7 +48,7 @@ class Reports(Frozen):
 
     @classmethod
     def _trusted(cls, plan: Plan, rows: Rows) -> Reports:
-        """Reports that this process has just made or has checked already."""
+        """Reports from rows that were just made here or are checked already, without another check."""
         reports = object.__new__(cls)
         rows.setflags(write=False)
         reports.plan = plan
@@ -45,12 +57,12 @@ class Reports(Frozen):
         return reports
 
     def to_bytes(self) -> bytes:
-        """The batch in the wire format, for `Plan.read`."""
+        """The reports as a binary batch, which `Plan.read` reads."""
         self._check_not_empty()
         return batch.pack(self.plan.fingerprint, self.rows)
 
     def to_json(self) -> str:
-        """The batch as JSON, for curl and other languages."""
+        """The reports as a batch in JSON, for curl and other languages; `Plan.read` reads it too."""
         self._check_not_empty()
         return batch.pack_json(self.plan.fingerprint, self.rows)
 
