@@ -1,4 +1,4 @@
-"""The mechanisms: how a device perturbs its item, and how a collector reads the report.
+"""ENCODE and PERTURB: how a device turns its item into a private report, and which items a report supports.
 
 | name | class | report | use it for |
 |---|---|---|---|

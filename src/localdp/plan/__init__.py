@@ -1,4 +1,4 @@
-"""The plan that everybody shares, the reports made under it on devices, and the aggregate that counts them."""
+"""The PLAN that everybody shares, the reports that devices make under it, and AGGREGATE, which counts them."""
 
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.plan import Plan
