@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import pytest
 
@@ -44,6 +45,19 @@ def test_there_are_as_many_threads_as_asked_and_the_caller_is_one(number):
     threads.each(work, range(number), number, threads=number)
     assert len(idents) == number
     assert threading.get_ident() in idents
+
+
+def test_the_caller_waits_for_the_last_part():
+    caller, done = threading.get_ident(), []
+
+    def work(part):
+        if threading.get_ident() != caller:
+            time.sleep(0.2)
+        done.append(part)
+        return 1
+
+    threads.each(work, range(3), 3, threads=3)
+    assert sorted(done) == [0, 1, 2]
 
 
 def test_no_more_threads_than_parts(monkeypatch):
