@@ -118,12 +118,15 @@ def test_sums_under_a_poisson_prior_are_the_plain_ones():
     _check_means(prior, Noise(70.0**2), np.linspace(5_000, 8_000, 31))
 
 
-def test_far_estimates_are_pulled_towards_a_light_tailed_prior_and_have_nodes_there():
-    """The posterior of a Gaussian prior is Gaussian, here at the middle between the prior's mean and the estimate."""
-    prior = ldp.Gaussian().member(np.array([5_000.0, np.log(400.0)]), 10**6)
-    noise, x = Noise(400.0**2), np.array([25_000.0])
-    found = _nodes(prior, noise, x)
-    assert _sums((found.k, found.log_weights), noise, x, lambda k: k)[0] == pytest.approx(15_000, rel=1e-9)
+@pytest.mark.parametrize(("width", "deviation", "x"), [(400.0, 400.0, 25_000.0), (300.0, 70.0, 60_000.0)])
+def test_far_estimates_are_pulled_towards_a_light_tailed_prior_and_have_nodes_there(width, deviation, x):
+    """The posterior of a Gaussian prior is Gaussian, here more than 20 deviations of the noise below the estimate."""
+    prior = ldp.Gaussian().member(np.array([5_000.0, np.log(width)]), 10**6)
+    noise, estimate = Noise(deviation**2), np.array([x])
+    found = _nodes(prior, noise, estimate)
+    exact = (x * width**2 + 5_000 * deviation**2) / (width**2 + deviation**2)
+    assert x - exact > 20 * deviation
+    assert _sums((found.k, found.log_weights), noise, estimate, lambda k: k)[0] == pytest.approx(exact, rel=1e-9)
 
 
 def test_a_small_population_is_visited_whole():

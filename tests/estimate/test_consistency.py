@@ -151,6 +151,7 @@ def test_calibrated_frequencies_can_be_made_consistent():
     assert error(consistent.frequencies, data.frequencies) < 1.05 * error(calibrated.frequencies, data.frequencies)
 
 
-def test_an_unknown_projection_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInputError, match="norm-sub"):
-        ldp.Estimate([1.0, 2.0], n=3, variance=1.0).project("norm_sub")
+@pytest.mark.parametrize("method", ["norm_sub", None, ["norm-sub"]])
+def test_an_unknown_projection_is_refused_with_the_known_ones(method):
+    with pytest.raises(InvalidInputError, match=r"there is no projection.*choose from base-pos.*norm-sub"):
+        ldp.Estimate([1.0, 2.0], n=3, variance=1.0).project(method)

@@ -203,7 +203,7 @@ def test_families_are_ranked_by_how_they_fit():
 
 
 ONE_FOR_EACH = "not an empty one, and one probability for each"
-WHOLE = r"whole numbers from 0 to 2\^53"
+WHOLE = r"whole numbers, none negative, at most 2\^53"
 COUNTS = "one count of opted-in users for each item"
 UNUSABLE = (
     (lambda: ldp.Fixed([]), ONE_FOR_EACH),

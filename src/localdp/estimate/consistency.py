@@ -44,7 +44,7 @@ def project(values: ArrayLike, method: str, total: float, threshold: float) -> V
         raise InvalidInputError(
             f"frequencies add up to the number of users, which must be finite and at least 0, not {total!r}"
         )
-    if method not in PROJECTIONS:
+    if not isinstance(method, str) or method not in PROJECTIONS:
         raise InvalidInputError(f"there is no projection {method!r:.40}: choose from {', '.join(PROJECTIONS)}")
     return PROJECTIONS[method](vector, total, threshold)
 

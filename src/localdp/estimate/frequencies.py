@@ -147,20 +147,26 @@ class Frequencies(ABC):
         )
 
     def _remembered_interval(self, level: float) -> tuple[Vector, Vector]:
-        """The intervals at this level, computed at the first call and remembered for the last few levels."""
+        """The intervals at this level, computed at the first call and remembered for the last few levels.
+
+        Post-processed copies have the same uncertainty, so they ask their origin.
+        """
+        if self.origin is not None:
+            return self.origin._remembered_interval(level)
         found = self._recent_intervals.get(level)
         if found is None:
-            found = self._recent_intervals[level] = self._interval(level)
+            found = self._interval(level)
             for side in found:
                 side.setflags(write=False)
+            self._recent_intervals[level] = found
             for oldest in list(self._recent_intervals)[:-_LEVELS_KEPT]:
                 self._recent_intervals.pop(oldest, None)
         return found
 
     @cached_property
     def _recent_intervals(self) -> dict[float, tuple[Vector, Vector]]:
-        """Intervals by level, shared with post-processed copies: their uncertainty is the same."""
-        return {} if self.origin is None else self.origin._recent_intervals
+        """The intervals of the last few levels, by level."""
+        return {}
 
     def _threshold(self, threshold: Any) -> float:
         """The threshold as a number of users."""
@@ -197,6 +203,6 @@ def _checked_rule(rule: Any, fdr: Any) -> tuple[str, float]:
         raise InvalidInputError(f"a rule is one of {', '.join(RULES)}, not {rule!r:.40}")
     if fdr is not None and chosen != "fdr":
         raise InvalidInputError(
-            f"fdr is a setting of the rule 'fdr', but the rule {rule!r} was chosen: leave one of them out"
+            f"fdr is the level of the rule 'fdr', but the rule {rule!r} was chosen: leave one of them out"
         )
     return chosen, DISCOVERIES if fdr is None else checked_level(fdr, "fdr")

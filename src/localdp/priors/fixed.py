@@ -40,7 +40,9 @@ class Fixed(Prior):
             )
         whole = (values >= 0) & (values <= 2.0**53) & (values == np.floor(values))
         if not whole.all():
-            raise FrequencyError("the frequencies of a known distribution must be whole numbers from 0 to 2^53")
+            raise FrequencyError(
+                "the frequencies of a known distribution must be whole numbers, none negative, at most 2^53"
+            )
         if not (np.isfinite(weights).all() and (weights >= 0).all() and 0 < weights.max() < 1e300):
             raise FrequencyError(
                 "the probabilities of a known distribution must be finite, none negative and not all 0"
