@@ -1,6 +1,37 @@
-"""Property tests try the same examples on every machine, however slow: timing never decides a test."""
+"""Settings and fixtures that all tests share.
 
+Property tests try the same examples on every machine, however slow it is: timing never decides a test.
+"""
+
+from __future__ import annotations
+
+import pytest
+from command import localdp
 from hypothesis import settings
 
 settings.register_profile("localdp", deadline=None, derandomize=True)
 settings.load_profile("localdp")
+
+
+@pytest.fixture(scope="session")
+def collected(tmp_path_factory):
+    """A folder with items, values, a plan, reports and an aggregate, each made by its command."""
+    folder = tmp_path_factory.mktemp("collected")
+    frequencies = [max(1, 3_000 // rank) for rank in range(1, 201)]
+    names = [f"product {rank}" for rank in range(200)]
+    (folder / "items.csv").write_text("name\n" + "\n".join(names) + "\n")
+    values = [name for name, count in zip(names, frequencies, strict=True) for _ in range(count)]
+    (folder / "values.csv").write_text("day,name\n" + "\n".join(f"mon,{value}" for value in values) + "\n")
+    steps = (
+        ("plan", "items.csv", "--epsilon", "4", "-o", "plan.json"),
+        ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.parquet"),
+        ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.csv"),
+        ("privatize", "values.csv", "--plan", "plan.json", "--column", "name", "-o", "reports.arrow"),
+        ("aggregate", "reports.parquet", "--plan", "plan.json", "-o", "counts.agg"),
+        ("plan", "--size", "9", "-o", "other.json"),
+    )
+    for step in steps:
+        done = localdp(*step, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+    return folder
