@@ -32,21 +32,29 @@ class Domain(Frozen):
     Given a number d, the items are the indices 0..d-1 themselves. Two domains are equal when their items have the same
     JSON text, in the same order: 1 and 1.0 are the same item, 1 and True are not, though Python says `1 == True`.
 
+    `other` is a catch-all: an item that stands for every value that is not an item. It is added to the items if it is
+    not one of them. Without it, such values are refused.
+
     >>> Domain(["tea", "coffee"]).size
     2
     >>> Domain([1, 2]) == Domain([1.0, 2.0]), Domain([1, 2]) == Domain([True, 2])
     (True, False)
+    >>> Domain(["tea", "coffee"], other="something else").indices(["coffee", "cocoa"]).tolist()
+    [1, 2]
     """
 
-    def __init__(self, items: int | Iterable[Item]) -> None:
+    def __init__(self, items: int | Iterable[Item], other: Item | None = None) -> None:
         if isinstance(items, str | bytes):
-            raise DomainError(f"a domain is a list of items or a number of items, not the text {items!r}")
+            raise DomainError(f"a domain is a list of items or a number of items, not the text {items!r:.60}")
         if isinstance(items, Set | Mapping):
             raise DomainError("a domain needs an order that is the same everywhere: give a list, such as sorted(items)")
         size = _as_size(items)
         if size is not None and size > LARGEST_SIZE:
-            raise DomainError(f"a domain holds at most 2^32 items, not {size:.3g}")
+            raise DomainError(f"a domain holds at most 2^32 items, not about 2^{size.bit_length()}")
         self.items: Sequence[Item] = range(size) if size is not None else _checked_items(items)
+        self.other = other
+        if other is not None:
+            self._place_other(other)
         if len(self.items) < 2:
             raise DomainError(
                 "a domain needs at least two items: with "
@@ -54,18 +62,38 @@ class Domain(Frozen):
             )
         self._freeze()
 
+    def _place_other(self, other: Item) -> None:
+        """Find the catch-all item in the domain, or add it as the last item."""
+        if isinstance(self.items, range):
+            if type(other) is not int or other not in self.items:
+                raise DomainError(
+                    f"the catch-all of numbered items is one of their numbers, 0..{self.size - 1}, not {other!r:.40}"
+                )
+        elif other not in self.items:
+            self.items = _checked_items([*self.items, other])
+
     @property
     def size(self) -> int:
         """d, the number of items."""
         return len(self.items)
 
     def indices(self, values: ArrayLike) -> Indices:
-        """The index of each value, one value for each user; `UnknownItemError` names the values that are not items."""
+        """The index of each value, one value for each user.
+
+        A value that is not an item gets the index of the catch-all, if the domain has one. Otherwise an
+        `UnknownItemError` names such values.
+        """
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(self.items, range):
-            return checked_indices(values if isinstance(values, np.ndarray) else list(values), self.size)
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+            given = values if isinstance(values, np.ndarray) else list(values)
+            inside = given if self.other is None else _inside(given, self.size, self._other_index)
+            return checked_indices(inside, self.size)
+        listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # masked ones are None
+        if self.other is not None:
+            rest = self._other_index
+            places = (self._index[value] if self._holds(value) else rest for value in listed)
+            return np.fromiter(places, np.int64, len(listed))
         try:
             return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
         except (KeyError, TypeError):
@@ -74,17 +102,18 @@ class Domain(Frozen):
 
     def to_json(self) -> dict[str, Any]:
         """The domain as a JSON value."""
-        return {"size": self.size} if isinstance(self.items, range) else {"items": list(self.items)}
+        known = {"size": self.size} if isinstance(self.items, range) else {"items": list(self.items)}
+        return known if self.other is None else {**known, "other": self.other}
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Domain) or self.items != other.items:
+        if not isinstance(other, Domain) or self.items != other.items or self.other != other.other:
             return False  # items that differ have different texts
-        if list(map(type, self.items)) == list(map(type, other.items)):
+        if list(map(type, (*self.items, self.other))) == list(map(type, (*other.items, other.other))):
             return True
         return canonical_json.dumps(self.to_json()) == canonical_json.dumps(other.to_json())
 
     def __hash__(self) -> int:
-        return hash(self.items)
+        return hash((self.items, self.other))
 
     def __repr__(self) -> str:
         if isinstance(self.items, range):
@@ -95,6 +124,11 @@ class Domain(Frozen):
     def _index(self) -> dict[Item, int]:
         return dict(zip(self.items, range(self.size), strict=True))
 
+    @property
+    def _other_index(self) -> int:
+        """The index of the catch-all item."""
+        return self.items.index(self.other)
+
     def _holds(self, value: object) -> bool:
         try:
             return value in self._index
@@ -104,12 +138,16 @@ class Domain(Frozen):
 
 def checked_indices(values: Any, size: int) -> Indices:
     """Indices of items in a domain of this size, as int64; `UnknownItemError` names the values that are none."""
+    if np.ma.is_masked(values):
+        raise UnknownItemError("some values are masked, and a missing value is not an item: fill them in, or drop them")
     try:
         array = np.asarray(values)
     except ValueError:
         array = np.asarray(values, object)
     if array.size == 0:
         return np.zeros(0, np.int64)
+    if array.dtype == np.int64 and array.ndim == 1 and int(array.view(np.uint64).max()) < size:
+        return array  # as unsigned numbers, negative ones are large
     places = f"0..{size - 1}"
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
         listed = array.tolist() if array.ndim else [values]
@@ -127,8 +165,17 @@ def _unknown(values: list[Any], what: str) -> UnknownItemError:
     examples = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
     return UnknownItemError(
         f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {examples}; "
-        "every user must hold an item of the domain, so drop them or add an item for the rest"
+        "give the plan a catch-all item for them, as in Plan(items, other='something else'). Leaving such users out "
+        "would tell that they hold none of the items"
     )
+
+
+def _inside(values: Any, size: int, other: int) -> Any:
+    """Whole numbers, with those that are not in 0..size-1, or are masked, replaced by the catch-all."""
+    array = np.ma.filled(values, other) if np.ma.isMaskedArray(values) else np.asarray(values)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        return values
+    return np.where((array < 0) | (array >= size), other, array)
 
 
 def _is_not_flat(values: object) -> bool:

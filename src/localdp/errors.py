@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+LONGEST_MESSAGE = 900
+"""The number of characters that a message may have: whoever sends bad input must not fill a log with it."""
+
 
 class LocalDPError(Exception):
     """The base class of all errors that this library raises on purpose.
@@ -19,6 +22,10 @@ class LocalDPError(Exception):
     ...     print(error)
     a domain needs at least two items: with one, everybody's answer is known
     """
+
+    def __init__(self, message: str = "") -> None:
+        half = LONGEST_MESSAGE // 2
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:half]} ... {message[-half:]}")
 
 
 class InvalidInputError(LocalDPError, ValueError):
@@ -73,6 +80,10 @@ class ChannelTooLargeError(InvalidInputError):
 
 class PlanError(InvalidInputError):
     """Text that is not a plan, or a plan with other parameters than its epsilon gives."""
+
+
+class PlanLimitError(PlanError):
+    """A plan that asks more of a device than its owner or the library allows."""
 
 
 class PlanMismatchError(InvalidInputError):

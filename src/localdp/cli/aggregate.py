@@ -51,7 +51,7 @@ def command(
             total.merge(saved)
             continue
         with progress(path.name) as update:
-            for piece in files.read_reports(path, shared, update):
+            for piece in files.read_reports(path, shared, progress=update):
                 total.add(piece)
     if total.n == 0:
         raise EmptyError("there are no reports in these files, so there is nothing to add up")

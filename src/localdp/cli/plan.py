@@ -27,6 +27,9 @@ def command(
     mechanism: Annotated[
         str, typer.Option("--mechanism", "-m", help="auto, grr, sue, oue, ss, olh, blh, llh or hr.")
     ] = "auto",
+    other: Annotated[
+        str | None, typer.Option(help="A catch-all item, which stands for every value that is not listed.")
+    ] = None,
     column: Column = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The plan file to write.")] = Path("plan.json"),
     force: Force = False,
@@ -34,9 +37,10 @@ def command(
     """Write a plan: the items that people may hold, the mechanism and the privacy budget.
 
     The plan is public, and so are its items: take them from a catalogue, not from
-    people's data.
+    people's data. With --other, a value that is not listed counts as that item;
+    without it, nobody whose value is missing can answer.
 
-    Example: localdp plan items.csv --epsilon 2 -o plan.json
+    Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH
     from localdp.errors import InvalidInputError
@@ -49,13 +53,26 @@ def command(
         raise InvalidInputError(
             "--column names a column of the file with the items, and with --size there is no file: leave out --column"
         )
-    plan = Plan(size if size is not None else _items(items, column), mechanism, epsilon)  # type: ignore[arg-type]
+    if size is not None:
+        plan = Plan(size, mechanism, epsilon, other=_number(other))
+    else:
+        plan = Plan(_items(items, column), mechanism, epsilon, other=other)  # type: ignore[arg-type]
     with atomic_write(out, replace=force) as unfinished:
         unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")
     typer.echo(fill(f"{plan.why}.", WIDTH))
     typer.echo(f"fingerprint {plan.fingerprint}")
+
+
+def _number(other: str | None) -> int | None:
+    from localdp.errors import InvalidInputError
+
+    if other is None:
+        return None
+    if not other.isdecimal():
+        raise InvalidInputError(f"with --size the items are numbers, so --other must be one of them, not {other!r:.40}")
+    return int(other)
 
 
 def _items(path: Path, column: str | None) -> list[str]:

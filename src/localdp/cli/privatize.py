@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -24,7 +25,8 @@ def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file of reports to write: .arrow, .parquet or .csv.")],
     column: Column = None,
     unknown: Annotated[
-        Unknown, typer.Option(help="What to do with values that are not in the plan: fail, or drop and count them.")
+        Unknown,
+        typer.Option(help="Values that are not in the plan: fail, or drop and count them (which tells who they are)."),
     ] = Unknown.fail,
     force: Force = False,
 ) -> None:
@@ -33,7 +35,7 @@ def command(
     Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
     """
     from localdp import files
-    from localdp.cli.output import check_inputs, progress, read_plan
+    from localdp.cli.output import WIDTH, check_inputs, progress, read_plan
     from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
 
     check_inputs(values)
@@ -43,12 +45,13 @@ def command(
     made = dropped = 0
     step = files.piece_rows(shared)
     with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
-        for indices in files.indices(values, column, shared.domain, update):
+        for indices in files.indices(values, column, shared.domain, progress=update):
             strange = indices == files.UNKNOWN
             if strange.any() and unknown is Unknown.fail:
                 row = made + int(strange.argmax()) + 1
                 raise UnknownItemError(
-                    f"row {row} of {values} is not an item of the plan; --unknown drop leaves out such rows"
+                    f"row {row} of {values} is not an item of the plan: make the plan with a catch-all (localdp plan "
+                    "--other), or leave out such rows with --unknown drop, which tells who they are"
                 )
             known = indices[~strange]
             dropped += int(strange.sum())
@@ -59,7 +62,10 @@ def command(
             raise EmptyError(f"no value in {values} is an item of the plan: check the plan and the column")
     typer.echo(f"{out}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}")
     if dropped:
-        typer.echo(
-            f"{dropped:,} value{' was' if dropped == 1 else 's were'} dropped, because the plan does not list "
-            f"{'it' if dropped == 1 else 'them'}"
+        one = dropped == 1
+        sentence = (
+            f"{dropped:,} value{' was' if one else 's were'} dropped, because the plan does not list "
+            f"{'it' if one else 'them'}. Whoever sees that a user sent no report knows that their value is not in the "
+            "plan, whatever epsilon is. A plan with a catch-all (localdp plan --other) hides that too."
         )
+        typer.echo(fill(sentence, WIDTH))

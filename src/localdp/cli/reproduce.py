@@ -50,7 +50,7 @@ def command(
     options += ["--trials", str(trials)] if trials is not None else []
     options += ["--quick"] if quick else []
     with progress("trials") as update:
-        results = reproduce(chosen, out, trials, quick, shlex.join(["localdp", "reproduce", *options]), update)
+        results = reproduce(chosen, out, trials, quick, shlex.join(["localdp", "reproduce", *options]), progress=update)
     for source in chosen:
         typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
         for claim in claims(results, source):

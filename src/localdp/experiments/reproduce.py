@@ -35,6 +35,7 @@ def reproduce(
     trials: int | None = None,
     quick: bool = False,
     command: str = "localdp reproduce",
+    *,
     progress: Progress | None = None,
 ) -> Results:
     """Run every experiment and write figures, tables, means and two pages (HTML and Markdown) into the folder `out`.

@@ -59,22 +59,24 @@ def format_of(path: str | os.PathLike[str]) -> Format:
 
 
 def indices(
-    path: str | os.PathLike[str], column: str | None, domain: Domain, progress: Progress | None = None
+    path: str | os.PathLike[str], column: str | None, domain: Domain, *, progress: Progress | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the index of every value in a column, in pieces; `UNKNOWN` for a value that is not an item.
+    """Yield the index of every value in a column, in pieces.
 
-    `column` may be None if the file has only one.
+    A value that is not an item gets the index of the catch-all, or `UNKNOWN` if the domain has none. `column` may be
+    None if the file has only one.
     """
     pyarrow = load_pyarrow("compute")
     file_format, items = format_of(path), None
+    rest = UNKNOWN if domain.other is None else domain.items.index(domain.other)
     for piece in file_format.column(Path(path), column, progress):
         if items is None:
             items = _typed_items(domain, piece.type, path) if file_format.typed else _items_as_text(domain)
         try:
-            found = pyarrow.compute.index_in(piece.cast(items.type), items)
+            found = pyarrow.compute.index_in(piece.cast(items.type), items, skip_nulls=True)
         except pyarrow.ArrowException as error:
             raise DataFileError(f"{path} has values that cannot be items: {first_line(error)}") from None
-        yield pyarrow.compute.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int64)
+        yield pyarrow.compute.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
@@ -99,7 +101,7 @@ def reports_writer(path: str | os.PathLike[str], plan: Plan, replace: bool = Fal
         yield write
 
 
-def read_reports(path: str | os.PathLike[str], plan: Plan, progress: Progress | None = None) -> Iterator[Reports]:
+def read_reports(path: str | os.PathLike[str], plan: Plan, *, progress: Progress | None = None) -> Iterator[Reports]:
     """Yield the reports in a file, in pieces.
 
     Reports of another plan are a `PlanMismatchError`, rows that are not reports of this plan a `WireError`.
@@ -126,7 +128,9 @@ def _typed_items(domain: Domain, given: pa.DataType, path: str | os.PathLike[str
     """The items as an Arrow array. A column of the `given` type must be comparable with it, or is an error."""
     pyarrow = load_pyarrow()
     types = pyarrow.types
-    item_types = set(map(type, domain.items)) if not isinstance(domain.items, range) else {int}
+    # A catch-all need not have the type of the column: it stands for what no cell holds.
+    listed = list(domain.items) if domain.other is None else [None if i == domain.other else i for i in domain.items]
+    item_types = {type(item) for item in listed if item is not None} if not isinstance(domain.items, range) else {int}
     fits = {
         str: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
         int: types.is_integer(given),
@@ -138,7 +142,7 @@ def _typed_items(domain: Domain, given: pa.DataType, path: str | os.PathLike[str
         wanted = " and ".join(sorted(names[item_type] for item_type in item_types))
         raise DataFileError(f"the column of {path} holds {given}, and the items of the plan are {wanted}")
     arrow_types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
-    return pyarrow.array(list(domain.items), arrow_types[next(iter(item_types))])
+    return pyarrow.array(listed, arrow_types[next(iter(item_types))])
 
 
 def _item_as_text(item: Item) -> str:

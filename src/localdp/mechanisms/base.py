@@ -25,7 +25,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import ChannelTooLargeError, EpsilonError, InvalidInputError, WireCode, WireError
+from localdp.domain import checked_indices
+from localdp.errors import ChannelTooLargeError, EpsilonError, FrequencyError, InvalidInputError, WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.frozen import Frozen
 from localdp.kernels import chunks
@@ -73,7 +74,7 @@ class Mechanism(Frozen, ABC):
 
     - sets `name`, and `exactly_pure` and `counts_pairs` where the defaults are wrong;
     - writes `configure`, `p`, `q`, `ratio`, `report_bits`, `parameters`, `randomize`, `supports` and `channel`;
-    - may extend `validate`, and may replace `count` and `simulate` by something faster.
+    - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster.
 
     All other methods are derived from these and are not meant to be overridden.
     """
@@ -160,6 +161,9 @@ class Mechanism(Frozen, ABC):
         """How many of the reports support each item. This default is slow: it looks at one item after the other."""
         return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.size)], np.int64)
 
+    def validate_counts(self, counts: Counts, n: int) -> None:
+        """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
+
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """Random counts, distributed exactly as if every user sent a report. This default does run every user."""
         source = keystream.secure() if seed is None else keystream.seeded(seed)
@@ -193,14 +197,19 @@ class Mechanism(Frozen, ABC):
 
     @cached_property
     def epsilon(self) -> float:
-        """The realised privacy budget; at most `requested_epsilon`."""
-        return thresholds.log(self.ratio)
+        """The realised privacy budget, rounded up to a float; at most `requested_epsilon`."""
+        return thresholds.log_rounded_up(self.ratio)
 
     @cached_property
     def excess_variance(self) -> float:
         """What each holder of an item adds to the variance of its estimate: (1 - p* - q*) / (p* - q*)."""
         p, q = self._exact_pair
         return float((1 - p - q) / (p - q))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of drawing, one after the other, one report takes. A device refuses plans with too many."""
+        return 1
 
     @property
     def report_bytes(self) -> int:
@@ -221,16 +230,17 @@ class Mechanism(Frozen, ABC):
         """The unbiased estimate of each item's frequency, from the counts of n reports."""
         return debias(counts, n, *self._exact_pair)
 
-    def privatize(self, values: Indices, source: Entropy, progress: Progress | None = None) -> Rows:
+    def privatize(self, values: Indices, source: Entropy, *, progress: Progress | None = None) -> Rows:
         """One report for each value: calls `randomize` on chunks of users, on all processors."""
         if source.width != self.width:
             # Thresholds out of 2^width compared with words of another width would give no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
+        values = checked_indices(values, self.size)  # compiled loops would write out of bounds
         rows = np.empty((values.size, self.report_bytes), np.uint8)
         chunks.randomized(self.randomize, values, source, rows, self._randomize_work, progress)
         return rows
 
-    def tally(self, rows: Rows, progress: Progress | None = None) -> Counts:
+    def tally(self, rows: Rows, *, progress: Progress | None = None) -> Counts:
         """How many of the reports support each item: calls `count` on chunks of reports, on all processors."""
         return chunks.counted(self.count, rows, self.size, self._count_work, progress)
 
@@ -280,6 +290,14 @@ class Mechanism(Frozen, ABC):
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits}-bit reports>"
+
+
+def require_sum(counts: Counts, expected: int, why: str) -> None:
+    """Raise a `FrequencyError` unless the counts add up to what every set of reports adds up to."""
+    low = np.int64(2**32 - 1)  # the plain sum of int64 could overflow
+    total = (int((counts >> 32).sum()) << 32) + int((counts & low).sum())
+    if total != expected:
+        raise FrequencyError(f"no reports can have these counts: they add up to {total}, not to {expected}, {why}")
 
 
 def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> Vector:

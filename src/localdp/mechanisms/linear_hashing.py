@@ -9,6 +9,7 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.kernels import linear_hash
 from localdp.kernels.galois_field import irreducible
+from localdp.mechanisms.base import require_sum
 from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
@@ -70,6 +71,11 @@ class LinearLocalHashing(HashedMechanism):
 
     def count(self, rows: Rows) -> Counts:
         return linear_hash.count_support(rows, self.size, self.degree, self.symbol_bits)
+
+    def validate_counts(self, counts: Counts, n: int) -> None:
+        if self.size == 1 << self.degree:
+            supported = self.size >> self.symbol_bits
+            require_sum(counts, n * supported, f"since every report supports {supported} items")
 
     def _q_with(self, response: SymbolResponse) -> Fraction:
         """q* with this response: the chance of the true symbol if the items collide, of a given other one if not."""

@@ -9,7 +9,7 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
-from localdp.mechanisms.base import Channel, Mechanism
+from localdp.mechanisms.base import Channel, Mechanism, require_sum
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -68,6 +68,9 @@ class RandomizedResponse(Mechanism):
         counts = np.zeros(self.size, np.int64)
         add_histogram(rows, counts)
         return counts
+
+    def validate_counts(self, counts: Counts, n: int) -> None:
+        require_sum(counts, n, "since every report supports one item")
 
     def channel(self) -> Channel:
         self._check_channel(self.size)

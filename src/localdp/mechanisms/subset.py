@@ -11,11 +11,11 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_subsets
-from localdp.mechanisms.base import Channel
+from localdp.mechanisms.base import Channel, require_sum
 from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
-from localdp.types import Indices, Rows
+from localdp.types import Counts, Indices, Rows
 
 
 class SubsetSelection(BitmapMechanism):
@@ -48,6 +48,10 @@ class SubsetSelection(BitmapMechanism):
     def ratio(self) -> Fraction:
         return self.p / (1 - self.p) * (self.size - self.subset) / self.subset
 
+    @property
+    def rounds(self) -> int:
+        return self.subset
+
     def parameters(self) -> dict[str, int | str]:
         return {"subset": self.subset, "keep": str(self.keep)}
 
@@ -60,6 +64,9 @@ class SubsetSelection(BitmapMechanism):
             raise WireError(
                 WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} items, as every report must"
             )
+
+    def validate_counts(self, counts: Counts, n: int) -> None:
+        require_sum(counts, n * self.subset, f"since every report supports {self.subset} items")
 
     def channel(self) -> Channel:
         self._check_channel(math.comb(self.size, self.subset))

@@ -38,12 +38,14 @@ class Aggregate:
         self.n = checked_users(n, least=0)
         size = plan.domain.size
         self.counts = np.zeros(size, np.int64) if counts is None else checked_counts(counts, self.n, size)
+        if counts is not None:
+            plan.mechanism.validate_counts(self.counts, self.n)
 
-    def add(self, reports: Reports, progress: Progress | None = None) -> Self:
+    def add(self, reports: Reports, *, progress: Progress | None = None) -> Self:
         """Count more reports of the same plan, and return this aggregate."""
         self._check_plan(reports, Reports)
         n = checked_users(self.n + len(reports), least=0)
-        self.counts += self.plan.mechanism.tally(reports.rows, progress)
+        self.counts += self.plan.mechanism.tally(reports.rows, progress=progress)
         self.n = n
         return self
 

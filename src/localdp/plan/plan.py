@@ -14,14 +14,16 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.domain import Domain, Item, checked_indices
+from localdp.domain import Domain, Item
 from localdp.errors import EmptyError, EpsilonError, InvalidInputError, LocalDPError, PlanError
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
 from localdp.mechanisms import MECHANISMS, Mechanism, create
 from localdp.plan.aggregate import Aggregate
+from localdp.plan.limits import Limits
 from localdp.plan.reports import Reports
 from localdp.randomness import keystream
 from localdp.types import Indices, Progress
@@ -37,10 +39,15 @@ class Plan(Frozen):
     `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr` or `auto`; the attribute `why` gives the reason for the choice. A plan
     cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other fingerprints.
 
+    `other` names a catch-all item, which stands for every value that is not listed. Without one, values outside the
+    list are refused, and a device that stays silent tells that its value is outside, whatever epsilon is.
+
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
     >>> plan.aggregate(reports).n
     4
+    >>> Plan(["tea", "coffee"], epsilon=1.0, other="something else").privatize(["cocoa"])
+    <Reports of 1 users under <Plan ...>>
     """
 
     def __init__(
@@ -48,8 +55,10 @@ class Plan(Frozen):
         domain: Domain | int | Iterable[Item],
         mechanism: str | Mechanism = "auto",
         epsilon: float | None = None,
+        *,
+        other: Item | None = None,
     ) -> None:
-        self.domain = domain if isinstance(domain, Domain) else Domain(domain)
+        self.domain = domain if isinstance(domain, Domain) and other is None else _domain_with(domain, other)
         if isinstance(mechanism, Mechanism):
             _check_given(mechanism, epsilon, self.domain)
             self.mechanism, self.why = mechanism, "the mechanism was given"
@@ -79,23 +88,41 @@ class Plan(Frozen):
         return canonical_json.dumps(self._document())
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
+    def from_json(
+        cls,
+        text: str | bytes,
+        *,
+        most_epsilon: float | None = None,
+        most_report_bytes: int | None = None,
+        most_items: int | None = None,
+    ) -> Self:
         """Read a plan that `to_json` wrote; spaces and line breaks may differ.
 
         The parameters are derived again from the domain, the mechanism and epsilon. A plan that claims other
         parameters is a `PlanError`, because it might protect less than its epsilon says.
 
+        A device sets limits on what it is ready to do: a larger epsilon than `most_epsilon`, a longer report than
+        `most_report_bytes` or more items than `most_items` are a `PlanLimitError`. Whatever is set, no report is longer
+        than 16 MiB or takes more than 2^20 rounds of drawing.
+
         >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
-        >>> Plan.from_json(plan.to_json()) == plan
+        >>> Plan.from_json(plan.to_json(), most_epsilon=2.0) == plan
         True
+        >>> Plan.from_json(plan.to_json(), most_epsilon=0.5)
+        Traceback (most recent call last):
+        ...
+        localdp.errors.PlanLimitError: this plan asks for epsilon 1, and this device gives at most 0.5
         """
+        limits = Limits(most_epsilon, most_report_bytes, most_items)
         try:
             document = canonical_json.loads(text)
         except ValueError as error:
             raise PlanError(f"this is not a plan: {error}") from None
-        return cls._from_document(document)
+        plan = cls._from_document(document)
+        limits.check(plan.mechanism)
+        return plan
 
-    def privatize(self, values: ArrayLike, seed: int | None = None, progress: Progress | None = None) -> Reports:
+    def privatize(self, values: ArrayLike, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """One private report for each value. Values are items of the domain, one for each user.
 
         With a seed the reports are reproducible but not private: use it for simulations only. `progress(done, total)`
@@ -104,15 +131,16 @@ class Plan(Frozen):
         >>> Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0).privatize(["tea", "tea", "coffee"])
         <Reports of 3 users under <Plan ...>>
         """
-        return self.privatize_indices(self.domain.indices(values), seed, progress)
+        return self.privatize_indices(self.domain.indices(values), seed=seed, progress=progress)
 
-    def privatize_indices(self, indices: Indices, seed: int | None = None, progress: Progress | None = None) -> Reports:
+    def privatize_indices(
+        self, indices: Indices, *, seed: int | None = None, progress: Progress | None = None
+    ) -> Reports:
         """Like `privatize`, with the index of each value instead of the value."""
-        indices = checked_indices(indices, self.domain.size)
-        if not indices.size:
+        if not np.size(indices):
             raise EmptyError("no values were given: give one value for each user")
         source = keystream.secure() if seed is None else keystream.seeded(seed)
-        return Reports._trusted(self, self.mechanism.privatize(indices, source, progress))
+        return Reports._trusted(self, self.mechanism.privatize(indices, source, progress=progress))
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
         """Read a batch of reports, as `Reports.to_bytes` or `Reports.to_json` wrote it.
@@ -135,11 +163,11 @@ class Plan(Frozen):
             return Reports(self, batch.unpack_json(received, *shape))
         return Reports(self, batch.unpack(received, *shape))
 
-    def aggregate(self, reports: Reports, progress: Progress | None = None) -> Aggregate:
+    def aggregate(self, reports: Reports, *, progress: Progress | None = None) -> Aggregate:
         """Count, for each item, the reports that support it. `progress(done, total)` is called now and then."""
-        return Aggregate(self).add(reports, progress)
+        return Aggregate(self).add(reports, progress=progress)
 
-    def simulate(self, frequencies: ArrayLike, seed: int | None = None) -> Aggregate:
+    def simulate(self, frequencies: ArrayLike, *, seed: int | None = None) -> Aggregate:
         """A random aggregate, as if `frequencies[i]` users held item i and each had sent a report.
 
         It has exactly the distribution of the real thing, and takes a small part of the time.
@@ -204,13 +232,27 @@ def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) ->
         raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: give it a name of its own")
 
 
+def _domain_with(domain: Domain | int | Iterable[Item], other: Item | None) -> Domain:
+    if not isinstance(domain, Domain):
+        return Domain(domain, other)
+    items = domain.size if isinstance(domain.items, range) else domain.items
+    return Domain(items, other)
+
+
 def _read_domain(given: Any) -> Domain:
-    """The domain behind exactly `{"items": [..]}` or `{"size": d}`; `KeyError` or `TypeError` for any other shape."""
-    if set(given) == {"items"} and isinstance(given["items"], list):
-        return Domain(given["items"])
-    if set(given) == {"size"} and isinstance(given["size"], int):
-        return Domain(given["size"])
-    raise TypeError("a domain has either items or a size")
+    """The domain behind `{"items": [..]}` or `{"size": d}`, either with "other" or without.
+
+    `KeyError` or `TypeError` for any other shape.
+    """
+    items = given.get("items", given.get("size")) if isinstance(given, dict) else None
+    if not isinstance(items, list if "items" in given else int) or set(given) - {"other"} not in ({"items"}, {"size"}):
+        raise TypeError("a domain has either items or a size")
+    domain = Domain(items, given.get("other"))
+    if not _same_text(domain.other, given.get("other")) or (domain.other is None) != ("other" not in given):
+        raise TypeError("the catch-all must be written as it is")
+    if isinstance(items, list) and domain.size != len(items):
+        raise TypeError("the catch-all must be one of the items")
+    return domain
 
 
 def _same_text(derived: Any, given: Any) -> bool:

@@ -26,7 +26,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, Self, SupportsIndex
+from typing import NoReturn, Protocol, Self, SupportsIndex
 
 import numpy as np
 
@@ -92,14 +92,20 @@ class _Encryptor(Protocol):
 _STREAMS: weakref.WeakSet[Keystream] = weakref.WeakSet()
 
 
-def _unlock_after_fork() -> None:
-    """Give every stream a new lock: in a child, nobody releases a lock that another thread held at the fork."""
+def _renew_after_fork() -> None:
+    """Give every stream of the child a new lock and, unless it was seeded, a new key.
+
+    Nobody in the child would release a lock that another thread held at the fork. And the parent must not share
+    keystream with its child, nor with a grandchild that happens to have its process number.
+    """
     for stream in list(_STREAMS):
         stream._lock = threading.Lock()
+        if stream._key is None:
+            stream._rekey()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock_after_fork)
+    os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 class Keystream(Entropy):
@@ -152,8 +158,11 @@ class Keystream(Entropy):
             if _scratch.words.size < self._room(count):
                 _scratch.words = np.empty(self._room(count), np.uint64)
             window = self._look_ahead(count, _scratch.words)
-            used = use(window[:count])
-            self._ahead = window[used:].copy()
+            try:
+                used = use(window[:count])
+                self._ahead = window[used:].copy()
+            finally:
+                window[:] = 0  # a report and the words it was made of would together tell the value
             self.drawn += used
             return used
 
@@ -162,6 +171,10 @@ class Keystream(Entropy):
 
     def integers(self, who: Who) -> Words:
         return self.words(who if isinstance(who, int) else who.size)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled: two copies would draw the same words."""
+        raise TypeError("a keystream cannot be copied or pickled: two copies would draw the same noise")
 
     def _room(self, count: int) -> int:
         """The number of words that `_look_ahead` needs to write `count` words."""

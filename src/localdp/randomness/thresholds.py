@@ -7,14 +7,15 @@ actually used. Mironov (CCS 2012) and Balcer & Vadhan (2018) show what goes wron
 
 >>> float(exp_below(1.0))
 2.718281828459045
->>> log(Fraction(3))
-1.0986122886681098
+>>> log(Fraction(3)), log_rounded_up(Fraction(3))
+(1.0986122886681098, 1.09861228866811)
 >>> rounded_down(Fraction(1, 3), width=8), rounded_up(Fraction(1, 3), width=8)
 (85, 86)
 """
 
 from __future__ import annotations
 
+import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -31,6 +32,14 @@ def exp_below(epsilon: float, *, halved: bool = False) -> Fraction:
 def log(ratio: Fraction) -> float:
     """The natural logarithm of an exact fraction, computed with 100 digits and rounded once."""
     return float(_CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+
+
+def log_rounded_up(ratio: Fraction) -> float:
+    """The smallest float that is not below the natural logarithm: a stated epsilon never promises too much."""
+    exact = Fraction(_CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+    exact += exact / 10**95  # more than the error of 100 digits, and less than the margin of `exp_below`
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def rounded_down(probability: Fraction, width: int) -> int:
