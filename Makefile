@@ -14,8 +14,8 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	$(BIN)/localdp demo
 	@echo "  . $(BIN)/activate                        # puts localdp on your path"
 
-test: lint  ## Run the linters, the type checker and every test
-	$(BIN)/python -m pytest -q --durations=5
+test: lint  ## Run the linters, the type checker and every test, on all processors
+	$(BIN)/python -m pytest -q -n auto --durations=5
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

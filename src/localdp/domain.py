@@ -172,6 +172,8 @@ def _unknown(values: list[Any], what: str) -> UnknownItemError:
 
 def _inside(values: Any, size: int, other: int) -> Any:
     """Whole numbers, with those that are not in 0..size-1, or are masked, replaced by the catch-all."""
+    if isinstance(values, list) and set(map(type, values)) == {int}:  # they may be too large for an array of int64
+        return [value if 0 <= value < size else other for value in values]
     array = np.ma.filled(values, other) if np.ma.isMaskedArray(values) else np.asarray(values)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
         return values

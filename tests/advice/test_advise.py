@@ -271,7 +271,7 @@ def test_the_command_says_and_writes_the_same(tmp_path):
         (("--items", "10", "--users", "10", "--epsilon", "0"), "epsilon must be in"),
         (("--items", "10", "--users", "10", "--target-error", "5 percent"), "a share of the users"),
         (("--items", "10", "--users", "10", "--like", "none.dat"), "no file"),
-        (("--items", "10", "--users", "10", "--plot", "x.jpeg"), "a picture is a"),
+        (("--items", "10", "--users", "10", "--plot", "x.jpeg"), "a picture is written to a .png, .svg or .pdf file"),
         (("--items", "10", "--users", "10", "-o", "x.txt"), "neither a .csv"),
         (("--items", "10", "--users", "10", "-o", "nowhere/x.json"), "no folder"),
     ],

@@ -106,13 +106,32 @@ def test_strange_names_are_shown_safely_and_kept_as_they_are(tmp_path):
     assert all(name in (tmp_path / "e.csv").read_text("utf-8") for name in names)
 
 
+def test_a_catch_all_takes_every_value_that_is_not_listed(tmp_path):
+    (tmp_path / "items.txt").write_text("tea\ncoffee\n")
+    (tmp_path / "values.csv").write_text("drink\ntea\ncocoa\nmilk\n")
+    made = localdp("plan", "items.txt", "--other", "something else", "-e", "8", cwd=tmp_path)
+    assert made.stdout.startswith("plan.json: 3 items")
+    done = localdp("privatize", "values.csv", "-p", "plan.json", "-o", "r.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "3 reports" in done.stdout
+    assert "dropped" not in done.stdout
+    numbered = localdp("plan", "--size", "9", "--other", "8", "-o", "numbered.json", cwd=tmp_path)
+    assert numbered.returncode == 0
+    assert ldp.Plan.from_json((tmp_path / "numbered.json").read_text()).domain.other == 8
+    for other, sentence in (("rest", "--other must be one of them"), ("9", "one of their numbers, 0..8")):
+        refused = localdp("plan", "--size", "9", "--other", other, "-o", "x.json", cwd=tmp_path)
+        assert refused.returncode == 2
+        assert sentence in refused.stderr
+
+
 def test_unknown_values_are_dropped_and_counted_when_asked(collected, tmp_path):
     (tmp_path / "some.csv").write_text("name\nproduct 1\nnothing\nproduct 2\n")
     command = ("privatize", "some.csv", "-p", collected / "plan.json", "-o", "r.csv")
     refused = localdp(*command, cwd=tmp_path)
     assert refused.returncode == 2
-    assert "row 2 of some.csv is not an item of the plan; --unknown drop" in refused.stderr
+    assert "row 2 of some.csv is not an item of the plan: make the plan with a catch-all" in refused.stderr
     dropped = localdp(*command, "--unknown", "drop", cwd=tmp_path)
     assert dropped.returncode == 0
     assert "1 value was dropped" in dropped.stdout
+    assert "knows that their value is not in the plan" in " ".join(dropped.stdout.split())
     assert len((tmp_path / "r.csv").read_text().splitlines()) == 3

@@ -105,7 +105,7 @@ def test_reports_are_written_and_read_in_pieces(tmp_path, extension, monkeypatch
         write(reports)
         write(reports[:7])
     steps = []
-    pieces = list(files.read_reports(path, plan, lambda done, total: steps.append((done, total))))
+    pieces = list(files.read_reports(path, plan, progress=lambda done, total: steps.append((done, total))))
     assert [len(piece) for piece in pieces] == [30, 30, 30, 10, 7]
     assert np.array_equal(np.concatenate([piece.rows for piece in pieces]), np.vstack([reports.rows, reports.rows[:7]]))
     assert steps == [(done, 5) for done in range(1, 6)]

@@ -36,7 +36,9 @@ def test_a_file_is_read_in_pieces_and_progress_is_told(tmp_path, monkeypatch):
         monkeypatch.setattr("localdp.files.columns.PIECE_ROWS", 1_000)
         steps = []
         domain = ldp.Domain([f"item {place}" for place in range(7)])
-        pieces = list(files.indices(path, "item", domain, lambda done, of, steps=steps: steps.append((done, of))))
+        pieces = list(
+            files.indices(path, "item", domain, progress=lambda done, of, steps=steps: steps.append((done, of)))
+        )
         assert len(pieces) > 3
         assert np.concatenate(pieces).tolist() == [place % 7 for place in range(5_000)]
         assert steps == sorted(steps)

@@ -156,7 +156,7 @@ class Keystream(Entropy):
         """
         with self._lock:
             if _scratch.words.size < self._room(count):
-                _scratch.words = np.empty(self._room(count), np.uint64)
+                _scratch.words = np.zeros(self._room(count), np.uint64)
             window = self._look_ahead(count, _scratch.words)
             try:
                 used = use(window[:count])
