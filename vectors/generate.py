@@ -6,6 +6,7 @@ that also holds for how random bytes become a report.
     vectors/v1/NAME.json      for each mechanism: plan, value and random bytes -> report; malformed batch -> error code
     vectors/v1/hash.json      the hash of `olh` and `blh`
     vectors/v1/field.json     the field and the hash of `llh`
+    vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
 """
 
 from __future__ import annotations
@@ -205,11 +206,28 @@ def field_vectors() -> dict[str, Any]:
     return {"polynomials": {str(degree): irreducible(degree) for degree in range(1, 33)}, "hashes": cases}
 
 
+def domain_vectors() -> list[dict[str, Any]]:
+    """Plans with a catch-all item, and the indices of values that are listed and of values that are not."""
+    cases: list[tuple[Any, Any, list[Any]]] = [
+        (["tea", "coffee"], "something else", ["tea", "coffee", "something else", "cocoa", "", None, 1]),
+        (["rest", "tea", "wäter"], "rest", ["wäter", "rest", "WÄTER", "tea "]),
+        (10, 9, [0, 9, 10, -1, 4294967296]),
+        ([1, 2.5, "yes"], "other", [1, 2.5, "yes", 2, "1", False]),
+    ]
+    made = []
+    for items, other, values in cases:
+        plan = Plan(items, "grr", 1.0, other=other)
+        document = json.loads(plan.to_json())
+        indices = plan.domain.indices(values).tolist()
+        made.append({"plan": document, "fingerprint": plan.fingerprint, "values": values, "indices": indices})
+    return made
+
+
 def main() -> None:
     """Write all files."""
     FOLDER.mkdir(exist_ok=True)
     contents: dict[str, Any] = {name: vectors(name) for name in MECHANISMS}
-    contents |= {"hash": hash_vectors(), "field": field_vectors()}
+    contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors()}
     for name, content in contents.items():
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
