@@ -11,7 +11,7 @@ import numpy as np
 from runs import Measurements, means, publish
 
 import localdp as ldp
-from localdp.estimate.consistency import PROJECTIONS
+from localdp.estimate.projections import PROJECTIONS
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 DATASETS = ("retail", "kosarak")

@@ -223,7 +223,8 @@ def test_variances_at_their_limits():
         refuse(validation.checked_variance, value, InvalidInputError, "a variance is at least 0, not ")
     for value in (math.nan, math.inf, -math.inf):
         refuse(validation.checked_excess_variance, value, InvalidInputError, "excess_variance must be finite, not ")
-    refuse(validation.checked_variance, None, ImpureMechanismError, "an estimate without a known variance")
+    no_variance = "an estimate needs its variance, and None was given; mechanisms that are not pure have no single"
+    refuse(validation.checked_variance, None, ImpureMechanismError, no_variance)
 
 
 @pytest.mark.parametrize("value", [*NOT_NUMBERS, HUGE, THOUSANDS_OF_DIGITS, np.array([1, 2])])

@@ -75,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Priors and advice need SciPy, which takes longer to load than all else together: they come when asked for."""
+    """Import priors and advice at first use: they need SciPy, which takes longer to load than all the rest together."""
     if name in __all__:
         import importlib
 

@@ -1,4 +1,4 @@
-"""A base class for values that cannot be changed once they are made, and that check or derive attributes before."""
+"""A base class for values that cannot be changed once they are made; `__init__` may check and compute attributes."""
 
 from __future__ import annotations
 

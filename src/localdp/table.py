@@ -44,7 +44,7 @@ class Table:
         return len(next(iter(self.columns.values())))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return zip(*map(_listed, self.columns.values()), strict=True)
+        return zip(*map(_as_list, self.columns.values()), strict=True)
 
     def largest(self, column: str, rows: int = _ROWS_SHOWN) -> Table:
         """The rows with the largest values in a column, the largest first."""
@@ -54,19 +54,24 @@ class Table:
         if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
             raise InvalidInputError(f"a number of rows is a whole number, not {rows!r}")
         order = np.argsort(-values, kind="stable")[:rows]
-        return Table({name: _taken(values, order) for name, values in self.columns.items()}, self.title, self.formats)
+        columns = {name: _take_rows(values, order) for name, values in self.columns.items()}
+        return Table(columns, self.title, self.formats)
 
     def to_arrow(self) -> Any:
         """The table as a `pyarrow.Table`."""
-        return _package("pyarrow").table({name: _uniform(values) for name, values in self.columns.items()})
+        return _import_package("pyarrow").table(self._typed_columns())
 
     def to_pandas(self) -> Any:
         """The table as a `pandas.DataFrame`."""
-        return _package("pandas").DataFrame({name: _uniform(values) for name, values in self.columns.items()})
+        return _import_package("pandas").DataFrame(self._typed_columns())
 
     def to_polars(self) -> Any:
         """The table as a `polars.DataFrame`."""
-        return _package("polars").DataFrame({name: _uniform(values) for name, values in self.columns.items()})
+        return _import_package("polars").DataFrame(self._typed_columns())
+
+    def _typed_columns(self) -> dict[str, Any]:
+        """The columns by name, each with values of one type, as other software needs them."""
+        return {name: _with_one_type(values) for name, values in self.columns.items()}
 
     def __str__(self) -> str:
         return self.text()
@@ -107,17 +112,17 @@ def _unsigned_zero(number: str) -> str:
     return number.removeprefix("-") if not any(sign in "123456789" for sign in number) else number
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return listed
 
 
-def _taken(values: Any, order: Any) -> Any:
+def _take_rows(values: Any, order: Any) -> Any:
     return values[order] if isinstance(values, np.ndarray) else [values[place] for place in order.tolist()]
 
 
-def _uniform(values: Any) -> Any:
-    """A column with one type, as other software needs it: a list with items of several types becomes text."""
+def _with_one_type(values: Any) -> Any:
+    """A column with values of one type: a list with items of several types becomes text."""
     if isinstance(values, np.ndarray):
         return values
     if isinstance(values, range):
@@ -128,7 +133,7 @@ def _uniform(values: Any) -> Any:
     return listed if len(set(map(type, listed))) <= 1 else list(map(str, listed))
 
 
-def _package(name: str) -> Any:
+def _import_package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:

@@ -39,7 +39,11 @@ LARGEST_EXACT_INTEGER = 2**53 - 1
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """A privacy budget as a float in (0, 16]."""
+    """A privacy budget as a float in (0, 16].
+
+    Other files check what needs more than the number: a missing epsilon (`plan/plan.py`), one too small for 64-bit
+    probabilities (`mechanisms/base.py`), and one too large for `hr` (`mechanisms/hadamard.py`).
+    """
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
         raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {shown(epsilon, 60)}")
     try:
@@ -132,7 +136,10 @@ def checked_number(number: Any, sentence: str) -> float:
 def checked_variance(variance: Any) -> float:
     """The variance of an estimate of an item that nobody holds."""
     if variance is None:
-        raise ImpureMechanismError.of("an estimate without a known variance")
+        raise ImpureMechanismError(
+            "an estimate needs its variance, and None was given; mechanisms that are not pure have no single variance, "
+            "so their estimates cannot be calibrated here; use a pure mechanism such as 'llh', 'oue' or 'grr'"
+        )
     value = checked_number(variance, "variance is one number, the same for all items")
     if not value >= 0:
         raise InvalidInputError(f"a variance is at least 0, not {value}")

@@ -1,4 +1,4 @@
-"""What is compared: times for each user, our four sides, and rivals that exist."""
+"""What is compared: times for each user, our four sides, and peers that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from localdp.bench import cases, growth, timing
-from localdp.bench.cases import CASES, LARGE, Case, Rival
+from localdp.bench.cases import CASES, LARGE, Case, PeerProtocol
 from localdp.bench.peers import NAMES
 from localdp.mechanisms import MECHANISMS
 
@@ -29,17 +29,17 @@ def one_run_a_turn(monkeypatch):
     monkeypatch.setattr(timing, "TURN_SECONDS", 0.0)
 
 
-def test_a_rival_is_measured_for_each_user_and_decoding_is_shared_by_our_users():
+def test_a_peer_is_measured_for_each_user_and_decoding_is_shared_by_our_users():
     case = Case("oue", 8, 1.0, 16, ())
     library = Library()
-    run = cases.rival_run(case, Rival("them", "them", "OUE", 4), library)
+    run = cases.peer_run(case, PeerProtocol("them", "them", "OUE", 4), library)
     assert run() == {"privatize": 2 / 4, "aggregate": 1 / 4 + 8 / 16}
     assert library.asked == [("OUE", 4, 8, 1.0)]
 
 
-def test_a_case_has_both_kernels_one_thread_and_every_rival(monkeypatch):
+def test_a_case_has_both_kernels_one_thread_and_every_peer(monkeypatch):
     monkeypatch.setenv("LOCALDP_THREADS", "2")
-    case = Case("oue", 8, 1.0, 16, (Rival("one", "them", "a", 4), Rival("two", "them", "b", 2)))
+    case = Case("oue", 8, 1.0, 16, (PeerProtocol("one", "them", "a", 4), PeerProtocol("two", "them", "b", 2)))
     best = cases.measure(case, {"them": Library()}, rounds=1)
     assert list(best) == ["fast", "numpy", "fast, one thread", "numpy, one thread", "one", "two"]
     for timings in best.values():
@@ -68,11 +68,11 @@ def test_our_side_runs_with_the_kernels_and_threads_it_names(monkeypatch):
 
 
 @pytest.mark.parametrize("case", [*CASES, *LARGE], ids=lambda case: f"{case.mechanism}-{case.size}-{case.epsilon:g}")
-def test_every_case_has_a_mechanism_of_ours_and_rivals_on_fewer_users(case):
+def test_every_case_has_a_mechanism_of_ours_and_peers_on_fewer_users(case):
     assert case.mechanism in MECHANISMS
-    assert case.rivals
-    assert {rival.library for rival in case.rivals} <= set(NAMES)
-    assert all(0 < rival.users < case.users for rival in case.rivals)
+    assert case.peers
+    assert {peer.library for peer in case.peers} <= set(NAMES)
+    assert all(0 < peer.users < case.users for peer in case.peers)
 
 
 def test_values_are_items_of_the_domain_and_always_the_same():

@@ -8,13 +8,15 @@ import pytest
 from paths import ROOT
 
 from localdp.bench import page
-from localdp.bench.cases import Case, Rival
+from localdp.bench.cases import Case, PeerProtocol
 from localdp.bench.growth import Growth
-from localdp.bench.limits import Share
 from localdp.bench.machine import Limits
 from localdp.bench.run import TEMPLATE
+from localdp.bench.shares import Share
 
-CASE = Case("oue", 1_024, 1.0, 200_000, (Rival("them", "them", "OUE", 100), Rival("others", "others", "oue", 50)))
+CASE = Case(
+    "oue", 1_024, 1.0, 200_000, (PeerProtocol("them", "them", "OUE", 100), PeerProtocol("others", "others", "oue", 50))
+)
 SIDES = {
     "fast": {"privatize": 1e-7, "both": 2e-7},
     "numpy": {"privatize": 4e-7, "both": 6e-7},

@@ -10,15 +10,15 @@ import sys
 import pytest
 
 import localdp as ldp
-from localdp.bench import limits, machine, peers, pipeline, run, startup, timing
-from localdp.bench.cases import Case, Rival
+from localdp.bench import machine, peers, pipeline, run, shares, startup, timing
+from localdp.bench.cases import Case, PeerProtocol
 from localdp.errors import InvalidInputError
 from localdp.kernels import dispatch
 
-RIVALS = (Rival("pure-ldp", "pure-ldp", "oue", 4), Rival("multi-freq-ldpy", "multi-freq-ldpy", "oue", 4))
+PEERS = (PeerProtocol("pure-ldp", "pure-ldp", "oue", 4), PeerProtocol("multi-freq-ldpy", "multi-freq-ldpy", "oue", 4))
 TINY = run.Scope(
-    cases=(Case("oue", 64, 1.0, 100, RIVALS),),
-    large=(Case("llh", 64, 1.0, 100, (Rival("hadamard response", "pure-ldp", "hadamard response", 4),)),),
+    cases=(Case("oue", 64, 1.0, 100, PEERS),),
+    large=(Case("llh", 64, 1.0, 100, (PeerProtocol("hadamard response", "pure-ldp", "hadamard response", 4),)),),
     rounds=1,
     growth_rounds=1,
     dataset="retail",
@@ -50,8 +50,8 @@ def tiny(monkeypatch):
         (machine, "READ_BYTES", 1 << 16),
         (machine, "KEYSTREAM_BYTES", 1 << 20),
         (machine, "EXPONENTIALS", 5_000),
-        (limits, "COUNTED_BYTES", 1 << 16),
-        (limits, "PERTURBED_BYTES", 1 << 16),
+        (shares, "COUNTED_BYTES", 1 << 16),
+        (shares, "PERTURBED_BYTES", 1 << 16),
     ):
         monkeypatch.setattr(module, name, size)
 

@@ -225,6 +225,16 @@ def test_quantiles_and_intervals_are_those_of_the_plain_sum(prior, size):
         assert (before <= 0.72).all()
 
 
+@pytest.mark.parametrize("prior", [None, ldp.Fixed([0, 40])])
+def test_no_bound_is_a_negative_zero(prior):
+    """It would be printed as -0. Rounding up a number just below 0, or rounding -0.3, gives one."""
+    estimate = ldp.Estimate([-0.3, -9.0, 40.0], n=50, variance=4.0)
+    found = estimate if prior is None else estimate.calibrate(prior)
+    for bounds in (*found.interval(0.9), found.quantile(0.3), found.quantile(0.5), found.quantile(0.7)):
+        assert not np.signbit(bounds).any()
+    assert found.quantile(0.5)[:2].tolist() == [0.0, 0.0]
+
+
 def test_estimates_beyond_n_stay_inside():
     values = np.append(np.zeros(300), [6_000.0, 1e12])
     for prior in PRIORS:

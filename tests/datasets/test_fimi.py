@@ -52,7 +52,7 @@ def test_a_spectrum_is_expanded(tmp_path):
         (b"1 2 3\n4 5\n6,7\n", "line 3 of bad.dat has ','"),
         (b"1 2\t3\n", "'\\\\t'"),
         (b"1 2.5\n", "'.'"),
-        (b"1 2\n1234567890123456789\n", "more than 18 digits"),
+        (b"1 2\n1234567890123456789\n", "line 2 of .* has a number of more than 18 digits"),
         (b"frequency,items\n", "no items"),
         (b"frequency,items\n3,-1\n", "line 2 of bad.dat is '3,-1'"),
         (b"frequency,items\n3;4\n", "separated by a comma"),

@@ -60,7 +60,9 @@ def test_counts_of_other_software_are_debiased():
 def test_what_has_no_p_and_q_is_refused_with_the_reason(p_star):
     with pytest.raises(ImpureMechanismError, match=r"not a pure mechanism.*p\*.*q\*"):
         ldp.Estimate.from_counts([1, 2], n=3, p_star=p_star, q_star=0.1)
-    with pytest.raises(ImpureMechanismError, match="not a pure mechanism"):
+    with pytest.raises(
+        ImpureMechanismError, match="needs its variance, and None was given; mechanisms that are not pure"
+    ):
         ldp.Estimate([1, 2], n=3, variance=None)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import localdp as ldp
 from localdp.calibrate.posterior import Posterior
-from localdp.estimate.consistency import PROJECTIONS
+from localdp.estimate.projections import PROJECTIONS
 
 TRUTH = (3_000 / np.arange(1, 121) ** 1.1).astype(np.int64)
 

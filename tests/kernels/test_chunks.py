@@ -67,7 +67,7 @@ def test_progress_goes_up_to_the_total_in_the_calling_thread(number, monkeypatch
 
     reports = plan.privatize(np.zeros(3000, int), progress=progress)
     halfway = len(seen)
-    plan.aggregate(reports, progress)
+    plan.aggregate(reports, progress=progress)
     assert callers == {threading.get_ident()}
     for part in (seen[:halfway], seen[halfway:]):
         assert len(part) > 1 or number != "1"  # with more threads, the others may have done all but one chunk
@@ -90,7 +90,7 @@ def test_a_small_batch_is_counted_by_one_call_without_threads(monkeypatch):
     monkeypatch.setattr(threads, "each", None)
     monkeypatch.setattr(threads, "workers", None)
     rows, seen, counted = np.ones((100, 8), np.uint8), [], []
-    counts = chunks.counted(
+    counts = chunks.count_chunks(
         lambda part: counted.append(part) or _size_and_sum(part), rows, 2, 20, lambda *done: seen.append(done)
     )
     assert counts.tolist() == [800, 800]
@@ -104,7 +104,9 @@ def test_a_large_batch_is_counted_in_parts_of_whole_words(monkeypatch):
     rows, parts = np.ones((1001, 3), np.uint8), []
     words_each = 3 * chunks._LEAST_WORDS // 1000
     with dispatch.kernels("fast"):
-        counts = chunks.counted(lambda part: parts.append(len(part)) or _size_and_sum(part), rows, 2, words_each, None)
+        counts = chunks.count_chunks(
+            lambda part: parts.append(len(part)) or _size_and_sum(part), rows, 2, words_each, None
+        )
     assert counts.tolist() == [3003, 3003]
     assert sorted(parts) == [329, 336, 336]
 
@@ -113,7 +115,7 @@ def test_numpy_counts_long_reports_in_one_thread_and_in_several_parts(monkeypatc
     monkeypatch.setattr(threads, "workers", None)
     rows, parts = np.ones((64, 1), np.uint8), []
     with dispatch.kernels("numpy"):
-        chunks.counted(
+        chunks.count_chunks(
             lambda part: parts.append(len(part)) or _size_and_sum(part), rows, 2, chunks._MOST_WORDS // 16, None
         )
     assert parts == [16, 16, 16, 16]
@@ -121,7 +123,9 @@ def test_numpy_counts_long_reports_in_one_thread_and_in_several_parts(monkeypatc
 
 @pytest.mark.parametrize("words_each", [1, 1 << 30])
 def test_no_reports_give_zero_counts(words_each):
-    counts = chunks.counted(lambda _: pytest.fail("nothing to count"), np.zeros((0, 5), np.uint8), 7, words_each, None)
+    counts = chunks.count_chunks(
+        lambda _: pytest.fail("nothing to count"), np.zeros((0, 5), np.uint8), 7, words_each, None
+    )
     assert counts.tolist() == [0] * 7
     assert counts.dtype == np.int64
 
@@ -144,7 +148,7 @@ def test_each_chunk_of_users_draws_from_its_own_branch(monkeypatch):
     def draw(part, stream):
         return stream.words(part.size).view(np.uint8).reshape(-1, 8)
 
-    chunks.randomized(draw, values, keystream.seeded(1), rows, 1, None)
+    chunks.randomize_chunks(draw, values, keystream.seeded(1), rows, 1, None)
     streams = [source, source.branch(), source.branch()]
     expected = np.concatenate([stream.words(count) for stream, count in zip(streams, (9, 9, 7), strict=True)])
     assert rows.tobytes() == expected.tobytes()

@@ -154,7 +154,8 @@ def test_fractions_between_floats_are_not_rounded_up():
 
 def test_names_are_checked():
     with pytest.raises(
-        UnknownMechanismError, match=r"given by its name, such as 'auto' or 'llh', not by 2.0; a budget is"
+        UnknownMechanismError,
+        match=r"given by its name, such as 'auto' or 'llh', not by 2\.0\. Did you mean epsilon=2\.0\?",
     ):
         create(2.0, 10, 1.0)
     with pytest.raises(UnknownMechanismError, match=r"grr.*llh.*auto"):

@@ -64,7 +64,7 @@ def test_joined_parts_are_in_order_and_keep_their_weights():
         Quadrature(np.array([5.0, 9.0]), np.array([0.5, 0.9])),
         Quadrature(np.array([1.0, 7.0]), np.array([0.1, 0.7])),
     )
-    found = Quadrature.joined(*parts)
+    found = Quadrature.join(*parts)
     assert found.nodes.tolist() == [1, 5, 7, 9]
     assert found.weights.tolist() == [0.1, 0.5, 0.7, 0.9]
 

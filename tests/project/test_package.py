@@ -9,7 +9,7 @@ import pytest
 from paths import ROOT
 
 import localdp as ldp
-from localdp.estimate.consistency import PROJECTIONS
+from localdp.estimate.projections import PROJECTIONS
 from localdp.hitters.rules import RULES
 from localdp.mechanisms import MECHANISMS
 from localdp.priors import PRIORS

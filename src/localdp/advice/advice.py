@@ -29,7 +29,10 @@ LADDER = (0.5, 1.0, 2.0, 4.0)
 """The epsilons that are compared when none is given."""
 
 COMMON = 0.01
-"""The smallest epsilon of the ladder that detects an item held by this share of the users is recommended."""
+"""The share of users that an item must have to be detected.
+
+The smallest epsilon of `LADDER` that detects it is recommended.
+"""
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The epsilons of the plot of errors."""
@@ -164,12 +167,10 @@ def advise(
 ) -> Advice:
     """Predict the accuracy of each mechanism before anything is collected, and say which to take and why.
 
-    | given | what is compared or found |
-    |---|---|
-    | `users` | the best mechanism at epsilon 0.5, 1, 2 and 4 |
-    | `users` and `epsilon` | all mechanisms at this epsilon |
-    | `users` and a target | the smallest epsilon that reaches the target |
-    | `epsilon` and a target | the number of users that the target needs |
+    - Given `users`, it compares the best mechanisms at epsilon 0.5, 1, 2 and 4.
+    - Given `users` and `epsilon`, it compares all mechanisms at this epsilon.
+    - Given `users` and a target, it finds the smallest epsilon that reaches the target.
+    - Given `epsilon` and a target, it finds the number of users that the target needs.
 
     A target is a share of the users, such as 0.001 or "0.1%": `target_error` is the standard error to reach for a raw
     frequency, and `smallest_share` is the share of users that hold an item which must be detected. `like` says how

@@ -33,7 +33,7 @@ from localdp.types import Vector
 
 _STEP, _REACH = 0.25, 6.5  # step and limit of the integral over the noise, in standard deviations
 _LOWEST = 6.0  # standard deviations: fewer than one estimate in a billion lies farther below zero
-_BINS = 4  # in a standard deviation; bins hold densities, so coarse ones lose nothing
+_BINS = 4  # bins per standard deviation; they hold expected densities, not a sample, so coarse bins lose nothing
 _LEAST_COUNT = 1e-3  # bins with fewer estimates than this are left out: they make no difference
 
 
@@ -63,7 +63,8 @@ class ExpectedObservations(Observations):
     @classmethod
     def of(cls, shape: Shape, noise: Noise) -> ExpectedObservations:
         """The estimates that a collector expects if frequencies of this shape get this noise."""
-        # A frequency that fewer than half an item is expected to reach or exceed would not be in a sample.
+        # Leave out frequencies so large that fewer than half an item is expected to reach them: a sample would not
+        # contain them.
         likely = shape.items * np.cumsum(shape.masses[::-1])[::-1] > 0.5
         return cls(shape.frequencies[likely], noise, shape.users, shape)
 

@@ -64,7 +64,9 @@ class Option:
 
     @property
     def smallest_share(self) -> float:
-        """The smallest share of users that is detected. Above 1, not even an item that everybody holds is.
+        """The smallest share of users that is detected.
+
+        A value above 1 means that not even an item held by everybody is detected.
 
         The estimate of an item with f holders exceeds the threshold T with probability Phi(z) when
         f = T + z sqrt(Var + f excess). This is a quadratic equation in f.

@@ -101,7 +101,7 @@ def assumption(shape: str) -> list[str]:
 
 
 def least_epsilon(target: Target, epsilon: float, users: int) -> str:
-    """That this epsilon is the smallest one for a target."""
+    """Says that this epsilon is the smallest one that reaches the target."""
     return f"Epsilon {epsilon:g} is the smallest, in steps of 0.01, at which {users:,} users are enough {target}."
 
 
@@ -114,7 +114,7 @@ def reached(target: Target, option: Option, given: int | None, others: Sequence[
 
 
 def smallest_epsilon_that_detects(share: float, epsilon: float, exactly: float) -> str:
-    """Why this one of several epsilons is recommended; `exactly` is the smallest there is, to 0.01."""
+    """Why this epsilon of the ladder is recommended. `exactly` is the smallest sufficient one, in steps of 0.01."""
     enough = f" (Epsilon {exactly:g} would be just enough.)" if exactly < epsilon else ""
     return (
         f"Take epsilon {epsilon:g}: of these, it is the smallest, and so the most private, at which an item held by "
@@ -123,7 +123,7 @@ def smallest_epsilon_that_detects(share: float, epsilon: float, exactly: float) 
 
 
 def no_epsilon_detects(share: float, epsilon: float, needed: int) -> str:
-    """Why the largest of several epsilons is recommended; `needed` is how many users epsilon 1 takes."""
+    """Why the largest epsilon of the ladder is recommended. `needed` is the number of users needed at epsilon 1."""
     return (
         f"Take epsilon {epsilon:g}, the most accurate of these: with so few users, an item held by {percent(share)} of "
         f"them is not detected at any of these epsilons. (At epsilon 1, {needed:,} users would be needed.)"

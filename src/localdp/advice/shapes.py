@@ -8,8 +8,8 @@
 | a file or a list | as in your data: a FIMI file, a spectrum, or frequencies |
 
 Each user holds one item, so the mean of every shape is n/d. Data about another number of users are scaled to n users.
-If the data have more than d items, the d most frequent are taken. If they have fewer, the proportions stay: what held
-for a tenth of their items holds for a tenth of the d items.
+If the data have more than d items, the d most frequent are taken. If they have fewer, the distribution is kept: a
+frequency that a tenth of their items had is given, scaled, to a tenth of the d items.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Like = str | Path | Sequence[int] | NDArray[Any]
 
 ZIPF, POWER_LAW = "zipf", "power-law"
 
-_EXACT_RANKS = 512  # of Zipf's law; later ranks are grouped
-_RANK_STEP = 0.02  # of the logarithm of the rank, from group to group
-_LOG_STEP = 0.2  # of the logarithm of the frequency, between nodes for the power law
+_EXACT_RANKS = 512  # ranks of Zipf's law computed one by one; later ranks are grouped
+_RANK_STEP = 0.02  # width of a group in log rank
+_LOG_STEP = 0.2  # widest quadrature panel in log frequency, for the power law
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +125,6 @@ def _power_law(items: int, users: int) -> tuple[Vector, Vector]:
     prior = PowerLaw().fit(Observations(any_estimates, Noise(1.0), users), "mean-variance")
     quadrature = logarithmic(1, users, step=_LOG_STEP)
     masses = np.exp(prior.log_mass(quadrature.nodes)) * quadrature.weights
-    # The law begins at 1 user for each item. With fewer users than items, the other items have nobody.
+    # The power law starts at frequency 1. If there are fewer users than items, the remaining items have frequency 0.
     held = min(1.0, users / items / float(masses @ quadrature.nodes))
     return np.append(0.0, quadrature.nodes), np.append(1 - held, held * masses)

@@ -22,7 +22,7 @@ from localdp.mechanisms import Mechanism, create
 from localdp.validation import LARGEST_EPSILON, share_of
 
 _STEPS = 100  # epsilons are tried in steps of 1/100
-_LEAST_SHARE = 1e-15  # below one user in 2^53, the most that there can be
+_LEAST_SHARE = 1e-15  # the smallest share accepted: about nine users in 2^53, the largest number of users
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Target:
             significant = significance_threshold(math.sqrt(variance), mechanism.size)
             own = max(variance + mechanism.excess_variance * self.share, 0.0)
             needed = max(needed, ((significant + NormalDist().inv_cdf(SEEN) * math.sqrt(own)) / self.share) ** 2)
-        return math.ceil(needed * (1 - 1e-12))  # rounding errors must not cost a user
+        return math.ceil(needed * (1 - 1e-12))  # so that a rounding error does not add a user
 
     def epsilon(self, items: int, users: int) -> float:
         """The smallest epsilon, in steps of 0.01, that reaches the target with the mechanism that `auto` takes."""

@@ -23,13 +23,16 @@ class Library(Protocol):
     """Another library that can be measured; `localdp.bench.peers.Peer` is one."""
 
     def run(self, protocol: str, users: int, size: int, epsilon: float) -> Timings:
-        """Seconds of the steps privatize, aggregate and decode for this number of users."""
+        """Run the protocol; return the seconds of privatize, aggregate and decode, each for all users together.
+
+        "decode" is work that is done once, whatever the number of users.
+        """
         ...
 
 
 @dataclass(frozen=True)
-class Rival:
-    """A protocol of another library: its label on the page, the library, its name there, and the number of users."""
+class PeerProtocol:
+    """A protocol of a peer: its label on the page, the peer, the protocol's name there, and the number of users."""
 
     label: str
     library: str
@@ -39,7 +42,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on a domain, the number of users we run it on, and the rivals it is compared with.
+    """A mechanism on a domain, the number of users we run it on, and the peers it is compared with.
 
     Other libraries handle one user at a time and are measured on fewer users; seconds for each user are compared.
     """
@@ -48,11 +51,11 @@ class Case:
     size: int
     epsilon: float
     users: int
-    rivals: tuple[Rival, ...]
+    peers: tuple[PeerProtocol, ...]
 
 
-def _in_both(protocol: str, users: int) -> tuple[Rival, ...]:
-    return tuple(Rival(library, library, protocol, users) for library in ("pure-ldp", "multi-freq-ldpy"))
+def _in_both(protocol: str, users: int) -> tuple[PeerProtocol, ...]:
+    return tuple(PeerProtocol(library, library, protocol, users) for library in ("pure-ldp", "multi-freq-ldpy"))
 
 
 CASES = (
@@ -61,7 +64,7 @@ CASES = (
     *(Case("olh", 1_024, epsilon, 20_000, _in_both("olh", 50)) for epsilon in (1.0, 4.0)),
     *(Case("olh", 16_470, epsilon, 4_000, _in_both("olh", 5)) for epsilon in (1.0, 4.0)),
     Case("grr", 1_024, 4.0, 1_000_000, _in_both("grr", 5_000)),
-    Case("ss", 1_024, 1.0, 20_000, (Rival("multi-freq-ldpy", "multi-freq-ldpy", "ss", 1_000),)),
+    Case("ss", 1_024, 1.0, 20_000, (PeerProtocol("multi-freq-ldpy", "multi-freq-ldpy", "ss", 1_000),)),
 )
 LARGE = tuple(
     Case(
@@ -69,7 +72,7 @@ LARGE = tuple(
         16_470,
         epsilon,
         1_000_000,
-        tuple(Rival(name, "pure-ldp", name, 20_000) for name in ("hadamard response", "fast local hashing")),
+        tuple(PeerProtocol(name, "pure-ldp", name, 20_000) for name in ("hadamard response", "fast local hashing")),
     )
     for epsilon in (1.0, 4.0)
 )
@@ -107,17 +110,17 @@ def _limited_to(thread_count: int) -> Iterator[None]:
             os.environ["LOCALDP_THREADS"] = before
 
 
-def rival_run(case: Case, rival: Rival, library: Library) -> Callable[[], Timings]:
-    """A function that runs the rival once and returns the seconds for each user.
+def peer_run(case: Case, peer: PeerProtocol, library: Library) -> Callable[[], Timings]:
+    """A function that runs the peer once and returns the seconds for each user.
 
     "decode" is work that a library does once, whatever the number of users. It is divided by our number of users, which
-    is larger: the rival would otherwise look slower than it is.
+    is larger: the peer would otherwise look slower than it is.
     """
 
     def run() -> Timings:
-        took = library.run(rival.protocol, rival.users, case.size, case.epsilon)
-        aggregating = took["aggregate"] / rival.users + took["decode"] / case.users
-        return {"privatize": took["privatize"] / rival.users, "aggregate": aggregating}
+        took = library.run(peer.protocol, peer.users, case.size, case.epsilon)
+        aggregating = took["aggregate"] / peer.users + took["decode"] / case.users
+        return {"privatize": took["privatize"] / peer.users, "aggregate": aggregating}
 
     return run
 
@@ -125,13 +128,13 @@ def rival_run(case: Case, rival: Rival, library: Library) -> Callable[[], Timing
 def measure(case: Case, libraries: Mapping[str, Library], rounds: int) -> dict[str, Timings]:
     """Seconds for each user, by side and step.
 
-    The sides are both kinds of kernels, both again on one thread, and every rival by its label. The step "both" is the
-    sum of the best times of the two steps.
+    The sides are: compiled kernels, NumPy kernels, each of these on one thread, and every peer by its label. The step
+    "both" is the sum of the best times of the two steps.
     """
     sides = {kind: our_run(case, kind, threads.workers()) for kind in KERNELS}
     sides |= {f"{kind}, {ONE_THREAD}": our_run(case, kind, 1) for kind in KERNELS}
-    for rival in case.rivals:
-        sides[rival.label] = rival_run(case, rival, libraries[rival.library])
+    for peer in case.peers:
+        sides[peer.label] = peer_run(case, peer, libraries[peer.library])
     best = interleaved(sides, rounds)
     for timings in best.values():
         timings["both"] = timings["privatize"] + timings["aggregate"]

@@ -29,7 +29,11 @@ EXPONENTIALS = 10_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes a second of reading memory and of making keystream, on all threads; seconds of one pass of `np.exp`."""
+    """The limits of the machine.
+
+    They are the speed of reading memory and of making keystream on all threads, in bytes per second, and the seconds of
+    one pass of `np.exp`.
+    """
 
     read_speed: float
     keystream_speed: float

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from localdp.bench.cases import ONE_THREAD, Case
 from localdp.bench.growth import Growth
-from localdp.bench.limits import Share
 from localdp.bench.machine import EXPONENTIALS, Limits
+from localdp.bench.shares import Share
 from localdp.bench.timing import Timings
 
 
@@ -42,7 +42,7 @@ def against_peers(cases: Iterable[tuple[Case, Mapping[str, Timings]]], steps: tu
     rows = []
     for case, sides in cases:
         for step in steps:
-            peers = {rival.label: sides[rival.label][step] for rival in case.rivals}
+            peers = {peer.label: sides[peer.label][step] for peer in case.peers}
             fastest = min(peers.values())
             fast, numpy, fast_alone, numpy_alone = (
                 sides[side][step] for side in ("fast", "numpy", f"fast, {ONE_THREAD}", f"numpy, {ONE_THREAD}")

@@ -34,14 +34,14 @@ class Peer:
         )
 
     def run(self, protocol: str, users: int, size: int, epsilon: float) -> Timings:
-        """Seconds of the steps privatize, aggregate and decode for this number of users."""
+        """Run the protocol; return the seconds of privatize, aggregate and decode, each for all users together."""
         task = {"protocol": protocol, "users": users, "size": size, "epsilon": epsilon}
         try:
             answer: Timings = json.loads(self._ask(json.dumps(task)))
         except (BrokenPipeError, ValueError):
             raise LocalDPError(
                 f"{self.name} failed at {protocol} with {users:,} users, {size:,} items and epsilon {epsilon:g}; what "
-                f"it printed stands above. Delete the folder {self._folder} and run again to install it afresh"
+                f"it printed is above. Delete the folder {self._folder} and run again to install it afresh"
             ) from None
         return answer
 

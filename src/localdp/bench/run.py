@@ -19,9 +19,9 @@ from pathlib import Path
 
 from localdp.bench import growth, page
 from localdp.bench.cases import CASES, LARGE, Case, measure
-from localdp.bench.limits import shares
 from localdp.bench.machine import description
 from localdp.bench.peers import NAMES, Peer, versions
+from localdp.bench.shares import measure_shares
 from localdp.bench.startup import startup
 from localdp.kernels import dispatch
 
@@ -90,7 +90,7 @@ def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
         say("large domains")
         large = [(case, measure(case, peers, max(2, scope.rounds // 2))) for case in scope.large]
     say("the limits of the machine")
-    limits, reached = shares(scope.rounds)
+    limits, reached = measure_shares(scope.rounds)
     say("eight million people")
     pipelines = {epsilon: _pipeline(scope.dataset, epsilon, scope.rounds) for epsilon in scope.epsilons}
     say("growth")

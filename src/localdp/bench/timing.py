@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 
 Timings = dict[str, float]
-"""Seconds of each step, by its name; functions say where these are seconds for each user instead."""
+"""Maps each step to its seconds. If a function returns seconds for each user instead, its docstring says so."""
 
 TURN_SECONDS = 0.25
-"""How long a side runs before the next one: a processor that was idle needs about this long to reach full speed."""
+"""How long one side runs before the next has its turn. An idle processor needs about this long to reach full speed."""
 
 
 def seconds(action: Callable[[], object]) -> float:

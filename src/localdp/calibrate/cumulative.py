@@ -36,15 +36,19 @@ def quantiles(total: Vector, k: Vector, levels: Vector) -> Vector:
 
 
 def shortest_interval(total: Vector, k: Vector, level: float) -> tuple[float, float]:
-    """The shortest range of frequencies with at least this much probability; of equally short ones the most probable.
+    """The shortest range of frequencies with at least this probability.
+
+    Among equally short ranges, it is the most probable one.
 
     >>> shortest_interval(np.array([0.2, 0.7, 1.0]), np.array([3.0, 5.0, 8.0]), 0.65)
     (3.0, 5.0)
     """
     before = np.concatenate([[0.0], total[:-1]])
     fractional = k != np.floor(k)
-    before[fractional] = total[fractional]  # a range may begin at such a node itself, in the middle of its stretch
-    # For a range that begins at each node, the node where it has the probability.
+    # A range that begins at a panel node begins in the middle of its stretch, so only half of the node's probability
+    # counts.
+    before[fractional] = total[fractional]
+    # For each start node, the first node at which the range has the required probability.
     place = np.searchsorted(total, before + level - _ROUNDING)
     possible = place < k.size
     if not possible.any():

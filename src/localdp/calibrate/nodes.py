@@ -31,8 +31,8 @@ Span = tuple[float, float]
 
 _POINTS = 8  # nodes of a panel; with panels a deviation wide, sums over the posterior are good to seven digits
 _LAST_EXACT = 256  # whole numbers before the largest frequency of the prior, where its mass may pile up
-_WIDE = 4.0  # a bulk of this many deviations of the noise hardly pulls at an estimate
-_MOST_PANELS = 3000  # between the bulk of a prior and the farthest estimate, however far that is
+_WIDE = 4.0  # a prior with a bulk wider than this many noise deviations hardly moves an estimate
+_MOST_PANELS = 3000  # the most panels on either side of the bulk, however long that side is
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def _heavy_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
     if stop > covered:
         parts += _stretch(covered, stop, noise, breaks, prior.largest)
         covered = stop
-    return Quadrature.joined(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
+    return Quadrature.join(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
 
 
 def _windows(
@@ -90,32 +90,32 @@ def _windows(
     An estimate above the largest frequency of the prior has its window there.
     """
     limit = covered - NOISE_REACH * _deviation(noise, covered)
-    place, width = prior.feature or (0.0, np.inf)
+    centre, width = prior.feature or (0.0, np.inf)
     if span[1] <= limit:
         return []
     far = np.unique(np.clip(estimates[estimates > limit].round(), 0, prior.largest))
     variance = noise.variance_at(far)
-    pull = variance * np.abs(far - place) / width**2  # how far down a prior with light tails may pull an estimate
+    pull = variance * np.abs(far - centre) / width**2  # how far down a prior with light tails may pull an estimate
     low = np.maximum(far - NOISE_REACH * np.sqrt(variance) - pull, covered)
     high = np.minimum(far + NOISE_REACH * np.sqrt(variance), prior.n + 0.5)
     return [part for begin, end in _union(low, high) for part in _stretch(begin, end, noise, breaks, prior.largest)]
 
 
 def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, breaks: Vector) -> Quadrature:
-    """The bulk finely, and from there down to small frequencies and up to the farthest estimate."""
-    place, width = prior.feature or (0.0, 1.0)
+    """Nodes that cover the bulk finely, and also the frequencies below it and above it up to the farthest estimate."""
+    centre, width = prior.feature or (0.0, 1.0)
     exact = min(prior.n, EXACT_UP_TO)
     parts = [whole_numbers(prior.first, exact)]
     if exact == prior.n:
-        return Quadrature.joined(*parts)
+        return Quadrature.join(*parts)
     covered, end = exact + 0.5, prior.n + 0.5
-    bulk = np.clip([place - FEATURE_REACH * width, place + FEATURE_REACH * width], covered, end)
+    bulk = np.clip([centre - FEATURE_REACH * width, centre + FEATURE_REACH * width], covered, end)
     if bulk[1] - bulk[0] <= 8 * EXACT_UP_TO:
         bulk = np.clip(np.round(bulk) + 0.5, covered, end)
         parts.append(whole_numbers(int(bulk[0] + 0.5), int(bulk[1] - 0.5)))
     elif width > _WIDE * noise.deviation:
         # A wide prior and little noise: every frequency is near its estimate, as it is under heavy tails.
-        return Quadrature.joined(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
+        return Quadrature.join(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
     else:
         fine = 2 + int(2 * (bulk[1] - bulk[0]) / min(width, noise.deviation))
         parts.append(_panels_between(np.linspace(bulk[0], bulk[1], fine), breaks))
@@ -124,7 +124,7 @@ def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
         if high > low:
             step = max(min(noise.deviation, 4 * width), (high - low) / _MOST_PANELS, 1e-9)
             parts.append(_panels_between(np.linspace(low, high, 2 + int((high - low) / step)), breaks))
-    return Quadrature.joined(*parts)
+    return Quadrature.join(*parts)
 
 
 def _stretch(begin: float, end: float, noise: Noise, breaks: Vector, largest: float) -> list[Quadrature]:

@@ -15,7 +15,7 @@ are computed one by one. Probabilities are computed as logarithms, because most 
 
 Where frequent items carry more noise, Var = v + e k, an estimate x far below zero would look like a frequent item that
 was unlucky. The log-likelihood ratio of two frequencies k1 < k2 has the derivative (k2 - k1)(e x + v) / (Var1 Var2) in
-x. So the posterior moves up with x exactly from x = -v/e on, whatever the prior, and a smaller x is taken as -v/e.
+x. So, for any prior, the posterior increases with x only where x >= -v/e. A smaller x is replaced by -v/e.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ _SMALL = 256  # a table for fewer items than this, or a grid of fewer points, is
 _TOLERANCE = 1e-7  # relative error of a cubic at the middle of its cell
 _ROWS = 4096  # estimates handled together, at most
 _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
-_SLACK = 1e-9  # interpolation may be off a whole frequency by this much, which must not round it to the next one
+# An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
+# down), so that 5.0000000001 does not become 6.
+_SLACK = 1e-9
 
 
 class Posterior(Frozen):
@@ -88,8 +90,8 @@ class Posterior(Frozen):
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
 
-        Atoms may stand for a range of frequencies, so the interval is widened by that range. Where the prior has mass
-        at 0, an interval that begins at 1 is extended to 0: no estimate tells one holder from none.
+        Under a prior with atoms, both ends are moved outwards by `prior.resolution`. If the prior has mass at 0, a
+        lower end of 1 becomes 0, because noise makes it nearly impossible to tell 1 from 0.
         """
 
         def interval(total: Vector, k: Vector) -> tuple[float, float]:
@@ -98,7 +100,7 @@ class Posterior(Frozen):
         low, high = self._for_items(lambda x: self._from_cumulative(x, interval))
         wider = self.prior.resolution
         low = np.floor(np.maximum(low - wider, 0.0) + _SLACK)
-        high = np.ceil(np.minimum(high + wider, float(self.prior.n)) - _SLACK)
+        high = np.ceil(np.minimum(high + wider, float(self.prior.n)) - _SLACK) + 0.0  # turns -0.0 into 0.0
         return (np.where(low <= 1, 0.0, low) if self.nodes[0] == 0 else low), high
 
     def quantiles(self, level: float) -> Vector:
@@ -108,7 +110,8 @@ class Posterior(Frozen):
             found = cumulative.quantile(total, k, level)
             return found, found
 
-        return np.ceil(self._for_items(lambda x: self._from_cumulative(x, twice))[0] - _SLACK)
+        found = self._for_items(lambda x: self._from_cumulative(x, twice))[0]
+        return np.ceil(found - _SLACK) + 0.0  # turns -0.0 into 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
         """The quantile of each of these items at its own level, rounded to whole frequencies.
@@ -125,7 +128,10 @@ class Posterior(Frozen):
         return np.rint(found)
 
     def _clip(self, estimates: Vector) -> None:
-        """Keep the estimates and their span, clipped to where the posterior can be computed and moves up with them."""
+        """Store the estimates and their span, clipped to the range that the posterior can handle.
+
+        There it can be computed, and it increases with the estimate.
+        """
         reach = 1e3 * self.noise.deviation
         turn = self.noise.variance / self.noise.excess if self.noise.excess > 0 else np.inf
         low, high = -min(reach, turn), self.prior.n + reach
@@ -216,7 +222,7 @@ class Posterior(Frozen):
         return values, slopes
 
     def _deviations_at(self, x: Vector) -> tuple[Vector, Vector]:
-        """The standard deviation of the posterior of each estimate x, twice."""
+        """The posterior standard deviation of each estimate x. It is returned twice: `_for_items` expects a pair."""
         found = np.empty(x.size)
         for which, weights, start in self._weights(x):
             # Measured from the estimate: the squares of large frequencies would cancel.
@@ -235,7 +241,7 @@ class Posterior(Frozen):
         return pairs[:, 0], pairs[:, 1]
 
     def _cumulative(self, x: Vector) -> Iterator[tuple[int, Vector, Vector]]:
-        """For each estimate its place in x, its cumulative posterior, and the nodes of that."""
+        """For each estimate: its index in x, its cumulative posterior, and the nodes at which that is given."""
         for which, weights, start in self._weights(x):
             part = slice(start, start + weights.shape[1])
             totals = np.cumsum(weights, axis=1)
@@ -247,7 +253,7 @@ class Posterior(Frozen):
     def _weights(self, x: Vector) -> Iterator[tuple[Places, Vector, int]]:
         """The posteriors of estimates, in chunks of neighbouring ones.
 
-        Yields the places of the chunk in x, a matrix with the posterior of each in a row, and the index of the node
+        Yields the indices of the chunk in x, a matrix with the posterior of each in a row, and the index of the node
         that the first column is for.
         """
         order = np.argsort(x, kind="stable")
@@ -273,14 +279,14 @@ class Posterior(Frozen):
     def _relevant(self, low: float, high: float) -> slice:
         """The nodes that may matter to estimates from low to high: all atoms, or those within reach of the noise.
 
-        Downwards a steep prior reaches further: it may prefer a small frequency by more than the noise speaks against
-        it.
+        The range extends further downwards for a steep prior, which may favour a small frequency by more than the noise
+        penalizes it.
         """
         if self.prior.atoms is not None:
             return slice(0, self.nodes.size)
-        place, width = self.prior.feature or (np.nan, 0.0)
-        floor = float(np.fmin(min(low, self.prior.largest), place - width))
-        ceiling = float(np.fmax(max(high, 0.0), place + width))
+        centre, width = self.prior.feature or (np.nan, 0.0)
+        floor = float(np.fmin(min(low, self.prior.largest), centre - width))
+        ceiling = float(np.fmax(max(high, 0.0), centre + width))
         deviation = float(np.sqrt(self.noise.variance_at(np.array(ceiling))))
         here = min(int(np.searchsorted(self.nodes, ceiling)), self.nodes.size - 1)
         preferred = max(0.0, float(self._offset.max() - self._offset[here]))

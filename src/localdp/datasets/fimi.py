@@ -2,7 +2,7 @@
 
 A FIMI file has one transaction on each line, whole numbers separated by spaces. As in the paper, every occurrence of an
 item counts as one user who holds it. A spectrum is a CSV file with the header `frequency,items` and the number of items
-with each frequency. Both are read in blocks. An error names the line that is not like that.
+with each frequency. Large files are read piece by piece. If a line has another form, the error gives its number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _MOST_ITEMS = 10**8  # a spectrum of a few bytes could otherwise ask for all the
 
 
 def read(path: str | Path) -> Dataset:
-    """The frequencies of the items in a FIMI file or a spectrum, most frequent first.
+    """The frequencies of the items in a file, most frequent first.
+
+    The file has one transaction on each line (FIMI), or it is a spectrum: a CSV file with the header `frequency,items`
+    that gives the number of items with each frequency. Either may be compressed with gzip.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "baskets.dat")
@@ -51,7 +54,7 @@ def read(path: str | Path) -> Dataset:
     except OSError as error:
         raise DataFileError(f"{source} cannot be read: {error.strerror or error}") from None
     if frequencies.size < 2:
-        raise DataFileError(f"{source.name} has {frequencies.size} items, and frequencies need at least two")
+        raise DataFileError(f"{source.name} has only {frequencies.size} item; at least two are needed")
     note = f"{source.name}: {frequencies.size:,} items, {int(frequencies.sum()):,} occurrences, each taken as one user."
     return Dataset(source.name, np.sort(frequencies)[::-1].copy(), note)
 
@@ -86,8 +89,12 @@ def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
         )
     is_digit = np.frombuffer(block, np.uint8) >= ord("0")
     edges = np.flatnonzero(np.diff(is_digit.astype(np.int8), prepend=0, append=0))
-    if edges.size and int(np.max(edges[1::2] - edges[::2])) > _MOST_DIGITS:
-        raise DataFileError(f"{name} has a number of more than {_MOST_DIGITS} digits, which cannot be an item")
+    too_long = np.flatnonzero(edges[1::2] - edges[::2] > _MOST_DIGITS)
+    if too_long.size:
+        where = line + block.count(b"\n", 0, int(edges[::2][too_long[0]]))
+        raise DataFileError(
+            f"line {where} of {name} has a number of more than {_MOST_DIGITS} digits, which cannot be an item"
+        )
     return np.fromstring(block.decode("ascii"), np.int64, sep=" ") if edges.size else np.zeros(0, np.int64)
 
 

@@ -19,7 +19,7 @@ NOTES = {
         "news portal."
     ),
     "kosarak": (
-        "A surrogate of the size of the whole of Kosarak, NOT the real file: extrapolated from the first 100,000 "
+        "NOT the real file: a surrogate as large as the complete Kosarak data, extrapolated from the first 100,000 "
         "sessions with a Poisson mixture; its top counts agree with the published ones within 1%."
     ),
 }

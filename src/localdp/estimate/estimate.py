@@ -21,7 +21,7 @@ from localdp.errors import DomainError, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
-from localdp.mechanisms.base import debias
+from localdp.kernels.debias import debias
 from localdp.table import Table
 from localdp.types import Places, Vector
 from localdp.validation import (
@@ -211,8 +211,9 @@ class Estimate(Frozen, Frequencies):
         centre = self._unbiased[items]
         with np.errstate(invalid="ignore"):
             reached = centre + self.std_error_at(centre) * ndtri(levels)
-        found = np.where(np.isnan(reached), centre, reached)  # the median under endless noise is 0 times infinity
-        return np.clip(np.round(found), 0, self.n)
+        # With infinite variance the median would be infinity times 0, which is nan.
+        found = np.where(np.isnan(reached), centre, reached)
+        return np.clip(np.round(found) + 0.0, 0, self.n)  # + 0.0 turns -0.0 into 0.0
 
     def _discoveries(self, descending: Vector, level: float) -> int:
         return benjamini_hochberg(1 - descending, level)

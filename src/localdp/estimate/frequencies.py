@@ -15,7 +15,7 @@ import numpy as np
 
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError
-from localdp.estimate import consistency
+from localdp.estimate import projections
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import Table
@@ -23,7 +23,7 @@ from localdp.types import Places, Vector
 from localdp.validation import checked_amount, checked_level, checked_threshold, share_of
 
 INTERVALS = 0.9
-"""The level of the intervals unless another is given, and of those in a list of hitters."""
+"""The level of intervals if none is given, and of the intervals in a list of hitters."""
 
 DISCOVERIES = 0.1
 """The share of false discoveries that rule "fdr" allows unless another is given."""
@@ -75,7 +75,7 @@ class Frequencies(ABC):
         """A copy with other frequencies and the same uncertainty; `step` is the name of what was done."""
 
     def significance_threshold(self, beta: float = 0.05) -> float:
-        """With probability 1 - beta, no unheld item's estimate exceeds this.
+        """A limit for estimates: with probability 1 - beta, no item without holders has an estimate above it.
 
         It is Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
         """
@@ -83,18 +83,18 @@ class Frequencies(ABC):
 
     def zeroed(self, beta: float = 0.05) -> Self:
         """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0."""
-        kept = consistency.base_cut(self.frequencies, self.significance_threshold(beta))
+        kept = projections.base_cut(self.frequencies, self.significance_threshold(beta))
         return self._processed(kept, "zeroed")
 
     def project(self, method: str = "norm-sub") -> Self:
-        """Frequencies made consistent: not negative, or adding up to n, or both (see `localdp.estimate.consistency`).
+        """Frequencies made consistent: not negative, or adding up to n, or both (see `localdp.estimate.projections`).
 
         `method` is "norm-sub" (both: the nearest such frequencies), "norm-mul" (both, by scaling), "norm" (they add up
         to n), "base-pos" (none is negative), "base-cut" (what `zeroed` does) or "norm-cut" (the largest ones that
         together do not exceed n).
         """
         threshold = self.significance_threshold()
-        return self._processed(consistency.project(self.frequencies, method, self.n, threshold), method)
+        return self._processed(projections.project(self.frequencies, method, self.n, threshold), method)
 
     def heavy_hitters(
         self, threshold: float | str = "significance", rule: str | None = None, *, fdr: float | None = None
@@ -117,7 +117,7 @@ class Frequencies(ABC):
         else:
             named = order[: self._discoveries(probabilities[order], level)]
         shown = f"fdr {level:g}" if chosen == "fdr" else chosen
-        return self._named(named, probabilities, shown, limit)
+        return self._list_hitters(named, probabilities, shown, limit)
 
     def top(self, k: int) -> HeavyHitters:
         """The k items with the largest frequencies, each with the probability that it belongs to the true top k."""
@@ -125,7 +125,7 @@ class Frequencies(ABC):
         chances = top.entry(self.frequencies, count, self.probability_above)
         probabilities = top.top_probabilities(chances, count, self._quantiles_of)
         named = np.lexsort((-chances, -self.frequencies))[:count]
-        return self._named(named, probabilities, f"top {count}", None)
+        return self._list_hitters(named, probabilities, f"top {count}", None)
 
     def table(self, level: float = INTERVALS) -> Table:
         """Every item with its frequency and interval; converts to Arrow, pandas and polars."""
@@ -137,8 +137,8 @@ class Frequencies(ABC):
         """How many of the most probable items to name if at most this share of them may be false."""
         return within_discovery_rate(descending, level)
 
-    def _named(self, named: Places, probabilities: Vector, rule: str, threshold: float | None) -> HeavyHitters:
-        """The list of these items, in descending order of frequency."""
+    def _list_hitters(self, named: Places, probabilities: Vector, rule: str, threshold: float | None) -> HeavyHitters:
+        """The items with the indices `named` as a `HeavyHitters`, sorted by frequency, largest first."""
         indices = named[np.lexsort((-probabilities[named], -self.frequencies[named]))]
         low, high = self.interval()
         interval = low[indices], high[indices]
@@ -183,7 +183,7 @@ class Frequencies(ABC):
 
 
 def significance_threshold(std_error: float, items: int, beta: float = 0.05) -> float:
-    """With probability 1 - beta, none of this many unheld items has an estimate that exceeds this.
+    """A limit for estimates: with probability 1 - beta, none of `items` items without holders has an estimate above it.
 
     >>> round(significance_threshold(std_error=10.0, items=1000), 1)
     38.9

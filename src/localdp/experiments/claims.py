@@ -33,8 +33,8 @@ class _Published:
 _UNPUBLISHED = _Published("", {})
 _PUBLISHED = {
     (8_019_015, 41_270): _Published(
-        "; the paper predicts 5434 and fits a mean of -3.2 and 5405 (it calls them variances; at epsilon 1 they are "
-        "standard deviations)",
+        "; the paper predicts a deviation of 5434 and measures a mean of -3.2 and a deviation of 5405 (it calls the "
+        "deviations variances)",
         {1.0: 0.16, 5.0: 0.97},
     ),
     (908_576, 16_470): _Published("", {1.0: 0.024, 5.0: 0.65}),

@@ -78,7 +78,10 @@ def run(out: Path) -> None:
 
 
 def _collect(plan: Plan, data: Dataset) -> tuple[Estimate, list[tuple[str, float]]]:
-    """Make everybody's report with secure randomness, send all of them as bytes, and estimate; with seconds by step."""
+    """Make every user's report, pass all reports on as bytes, and estimate.
+
+    Returns the estimate and the seconds of each step.
+    """
     values = np.repeat(np.arange(data.d), data.frequencies)
     steps: list[tuple[str, float]] = []
     with _timed("devices: encode and perturb", steps):

@@ -72,7 +72,7 @@ def _by_threshold(results: Results, data: Dataset) -> Figure:
         results,
         lambda mean: mean.data == data.label and mean.epsilon == THRESHOLD_EPSILON and mean.threshold is not None,
         lambda mean: mean.threshold or 0.0,
-        "threshold over the significance threshold",
+        "threshold / significance threshold",
     )
     for axes in drawn.axes:
         axes.axvline(1.0, color=plots.BLACK, linewidth=0.8)

@@ -83,8 +83,8 @@ SECTIONS = (
     Section(
         "mechanisms",
         "Other mechanisms",
-        "Not in the paper, which says that Calibrate can be appended to any pure mechanism. `ss` runs on the 512 most "
-        "frequent items, because its reports grow with the domain.",
+        "Not in the paper, which says that Calibrate can be appended to any pure mechanism. `ss` runs only on the 512 "
+        "most frequent items, because simulating it on large domains is slow.",
         lambda mean: mean.metric == "error" and mean.mechanism != "oue",
     ),
     Section(
@@ -181,9 +181,10 @@ def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterabl
     without_backticks = command.replace("`", "'")  # they would end the code too early
     number = "one seeded trial" if trials == 1 else f"mean of {trials} seeded trials"
     yield (
-        f"Written by `{without_backticks}`: {number}. A trial simulates an aggregate with exactly the distribution "
-        "that running every user would give. Error bars are standard errors. Unless stated otherwise, the mechanism "
-        "is OUE and Calibrate fits the power law by maximum likelihood (mle); (mv) is the mean-variance method."
+        f"Written by `{without_backticks}`: {number}. A trial simulates an aggregate with the distribution that "
+        "running every user would give (for olh: with an ideal hash). Error bars are standard errors. Unless stated "
+        "otherwise, the mechanism is OUE and Calibrate fits the power law by maximum likelihood (mle); (mv) is the "
+        "mean-variance method."
     )
     yield from (f"{data.label}: {data.note}" for data in datasets)
     yield READINGS

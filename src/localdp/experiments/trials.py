@@ -1,8 +1,8 @@
 """One trial of an experiment: simulate all users with a seed, estimate with every method, and measure the result.
 
-The simulated aggregate has exactly the distribution that running every user would give. Methods are named as in the
-paper, without the mechanism: "raw", "Zero", "Calibrate". The paper fits its power law in two ways: "(mv)" is the
-mean-variance method and "(mle)" is maximum likelihood.
+The simulated aggregate has the distribution that running every user would give (for olh: with an ideal hash). Methods
+are named as in the paper, without the mechanism: "raw", "Zero", "Calibrate". The paper fits its power law in two ways:
+"(mv)" is the mean-variance method and "(mle)" is maximum likelihood.
 """
 
 from __future__ import annotations

@@ -40,13 +40,16 @@ def picture(figure: Figure, caption: str) -> Picture:
 
 
 def render(template: str, **content: object) -> str:
-    """The page that the template in `templates/` makes of the content. A name without content is an error."""
+    """The page that the template in `templates/` makes of the content.
+
+    A template variable that gets no value raises an error.
+    """
     return environment().get_template(template).render(**content)
 
 
 @cache
 def environment() -> Environment:
-    """Jinja2 with our templates, or an error that says how to install it."""
+    """Jinja2 with our templates. Raises an error that says how to install Jinja2 if it is missing."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -64,7 +67,7 @@ def environment() -> Environment:
 
 
 def code(text: str) -> Markup:
-    """The text as HTML, escaped; what stands between backticks is set as code.
+    """The text as HTML, escaped; text between backticks is shown as code.
 
     >>> print(code("run `localdp demo` & look"))
     run <code>localdp demo</code> &amp; look

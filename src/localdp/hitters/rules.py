@@ -1,4 +1,4 @@
-r"""Choose the items to name as heavy hitters, given the probability of each that it is one.
+r"""Choose which items to name as heavy hitters, given each item's probability of being one.
 
 **"mean"** (the paper's rule) names the items with a frequency above the threshold. It needs nothing from this file.
 
@@ -17,10 +17,10 @@ no item is heavy and 0 otherwise, so its expectation is G(0). With E[H] = M, the
 et al., Optimizing F-measures: A Tale of Two Approaches, ICML 2012, compute the same in O(d^2).
 
 **"fdr"** names as many items as possible while the expected share of false ones, the mean of 1 - p_i over them, stays
-within a level (P. Müller et al., Optimal Sample Size for Multiple Testing, JASA 2004). It names no item that is more
-likely false than true: items that are certain would make room for it, but nobody would expect it on the list. Raw
-estimates have p-values instead of probabilities, and Y. Benjamini and Y. Hochberg, Controlling the False Discovery
-Rate, JRSS B 1995, keep the same promise with them.
+within a level (P. Müller et al., Optimal Sample Size for Multiple Testing, JASA 2004). It never names an item that is
+more likely false than true. Near-certain items could make up for it in the mean, but nobody would expect it on the
+list. Raw estimates have p-values instead of probabilities, and Y. Benjamini and Y. Hochberg, Controlling the False
+Discovery Rate, JRSS B 1995, keep the same promise with them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def best_f_score(descending: Vector) -> tuple[int, float]:
     sizes = np.arange(1, probabilities.size + 1)
     rough = 2 * np.cumsum(probabilities) / (sizes + expected)
     none = float(np.prod(1 - probabilities))
-    if none >= 0.5:  # where nothing is heavy any other set has the F-score 0, so its expectation is at most 0.5
+    # If no item is heavy (probability >= 0.5), every nonempty set scores 0, so its expected score is at most 0.5.
+    if none >= 0.5:
         return 0, none
     if expected > _MANY:
         return int(np.argmax(rough)) + 1, float(rough.max())

@@ -6,9 +6,9 @@ A world is one random frequency for each item, drawn from the distribution of it
 random.
 
 Only the large frequencies of a world matter. Let t be a frequency that more than k + 8 sqrt(k) items are expected to
-exceed. The number that does is nearly Poisson, so with all but negligible probability the whole top k exceeds t, and
-frequencies at or below t need not be drawn. The least likely items are left out altogether, as long as the expected
-number of them above t stays below 0.005.
+exceed. The number of items above t is nearly Poisson. So the whole top k almost certainly exceeds t, and frequencies
+at or below t need not be drawn. The least likely items are left out altogether, as long as the expected number of them
+above t stays below 0.005.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from localdp.types import Places, Vector
 
 _LEFT_OUT = 0.005  # expected number of items above t that are left out
 _WORLDS = (100, 1_000)  # the fewest and the most worlds
-_NUMBERS = 10_000_000  # frequencies to draw, about: fewer worlds where many items may exceed t
+_NUMBERS = 10_000_000  # about how many frequencies to draw in all; if many items may exceed t, there are fewer worlds
 _BLOCK = 1 << 22  # random levels held in memory together
 
 
@@ -80,7 +80,7 @@ def top_probabilities(chances: Vector, k: int, quantiles_of: Callable[[Places, V
 def _exceeding(chances: Vector, worlds: int, rng: np.random.Generator) -> tuple[Places, Places, Vector]:
     """Every case of an item that exceeds t in a world: the item, the world, and the level of its distribution.
 
-    An item exceeds t with probability `chance`, so it does at the levels above 1 - chance.
+    An item exceeds t with probability `chance`: exactly when its random level is above 1 - chance.
     """
     rows = max(1, _BLOCK // worlds)
     parts = []

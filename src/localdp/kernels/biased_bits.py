@@ -9,12 +9,15 @@ from localdp.kernels.dispatch import accelerated
 from localdp.randomness.keystream import Entropy, Keystream
 from localdp.types import Flags, Words
 
-EAGER_PLANES = 9  # after nine coins, one lane in 512 is undecided: from then on only words with such a lane draw
+EAGER_PLANES = 9  # after nine coins one lane in 512 is undecided; from then on, only words with an undecided lane draw
 _TOGETHER_WORDS = 1 << 14  # words drawn together: with nine words of coins for each, they stay in the cache
 
 
 def digits_to_compare(threshold: int, width: int) -> Flags:
-    """The binary digits of a threshold, highest first, up to its last 1: a number that ties so far is not below it."""
+    """The binary digits of a threshold, highest first, up to its last 1.
+
+    All later digits are 0, so a number that agrees up to there is not below the threshold.
+    """
     trailing = (threshold & -threshold).bit_length() - 1 if threshold else width
     octets = np.frombuffer((threshold >> trailing).to_bytes(8, "big"), np.uint8)
     return np.unpackbits(octets)[64 - width + trailing :].view(np.bool_)
@@ -29,7 +32,8 @@ def biased_bits(
     A bit is 1 when a uniform `width`-bit number is below the threshold. The numbers are drawn one binary digit (a coin)
     at a time, 64 numbers in the lanes of a word. A number is below the threshold if it has a 0 in the first place where
     their digits differ. After `eager` digits, only words with undecided lanes draw more coins; how many do depends on
-    the coins alone, not on anybody's value. With a keystream, users take turns in groups that fit the cache.
+    the coins alone, not on anybody's value. With a keystream, users are processed group by group, so that a group fits
+    the cache.
     """
     step = users_together(bits) if isinstance(entropy, Keystream) else max(users, 1)
     parts = [min(step, users - start) for start in range(0, users, step)]
@@ -52,7 +56,7 @@ def _bits_together(entropy: Entropy, users: int, bits: int, threshold: int, widt
     digits = digits_to_compare(threshold, width).tolist()
 
     def settle(result: Words, open_lanes: Words, coins: Words, digit: int) -> Words:
-        """Compare one digit, updating `result`; return the lanes that are still open. The arrays are used up."""
+        """Compare one digit and update `result`; return the undecided lanes. Overwrites `open_lanes` and `coins`."""
         coins &= open_lanes
         open_lanes ^= coins
         if not digit:

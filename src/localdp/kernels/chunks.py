@@ -1,7 +1,11 @@
-"""Randomize users and count reports in chunks, on all processors, with memory that does not grow with their number.
+"""Randomize users and count reports in chunks, on all processors.
 
-Each chunk of users draws from its own branch of one keystream, so the reports do not depend on which thread randomizes
+The temporary memory does not grow with the number of users or reports. The first chunk of users draws from the
+keystream itself, every other chunk from a branch of its own, so the reports do not depend on which thread randomizes
 which chunk. Counts are integers, so the order in which the chunks of reports are added up does not matter.
+
+Work is measured in 64-bit words that are written, read, drawn or hashed; `words_each` is the work for one report. It
+decides how large a chunk is, how many threads share the work, and whether Numba is loaded for it.
 """
 
 from __future__ import annotations
@@ -15,15 +19,15 @@ from localdp.kernels import dispatch, threads
 from localdp.randomness.keystream import Entropy, Keystream
 from localdp.types import Counts, Indices, Progress, Rows
 
-# A chunk takes some milliseconds, much longer than Python's own work for it. With another size, a seed would give
-# other reports.
+# A chunk takes some milliseconds, much longer than Python's own work for it. Do not change this number: it would change
+# the reports that a seed gives.
 CHUNK_WORDS = 1 << 18
-_LONG_REPORT_WORDS = 16
-_LEAST_WORDS = 1 << 19  # of reports: less work is not worth a thread
-_MOST_WORDS = 1 << 25  # of reports: some tenths of a second, so that progress is shown often enough
+_LONG_REPORT_WORDS = 16  # work for one report, from which on NumPy handles it in many short calls
+_LEAST_WORDS = 1 << 19  # work of one part; a smaller part is not worth a thread
+_MOST_WORDS = 1 << 25  # work of one part: some tenths of a second, so that progress is shown often enough
 
 
-def randomized(
+def randomize_chunks(
     randomize: Callable[[Indices, Entropy], Rows],
     values: Indices,
     source: Entropy,
@@ -31,7 +35,7 @@ def randomized(
     words_each: int,
     progress: Progress | None,
 ) -> None:
-    """Write the report of each user into `rows`. A report takes about `words_each` words, with its random words."""
+    """Write the report of each user into `rows`; `words_each` is the work for one report, in words written or drawn."""
     dispatch.expect_work(values.size * words_each)
 
     def fill(part: tuple[slice, Entropy]) -> int:
@@ -58,12 +62,12 @@ def _chunks_with_streams(users: int, source: Entropy, step: int) -> Iterator[tup
         yield slice(start, start + step), source.branch() if start else source
 
 
-def counted(
+def count_chunks(
     count: Callable[[Rows], Counts], rows: Rows, size: int, words_each: int, progress: Progress | None
 ) -> Counts:
-    """The counts of all rows, for `size` items, from counting the rows in parts.
+    """The counts of all rows, for `size` items: count the rows in parts and add up the counts.
 
-    Counting one row takes about `words_each` words of work.
+    `words_each` is the work to count one row, in words read or hashed.
     """
     reports, work = rows.shape[0], rows.shape[0] * words_each
     dispatch.expect_work(work)
@@ -89,5 +93,9 @@ def counted(
 
 
 def _threads(words_each: int) -> int:
-    """The number of threads to use. NumPy does long reports in many short steps, and threads would fight over each."""
+    """The number of threads to use.
+
+    NumPy handles long reports in many short calls, and threads would wait for the interpreter's lock at each one. So
+    long reports get one thread, unless the loops are compiled.
+    """
     return 1 if words_each > _LONG_REPORT_WORDS and not dispatch.uses_compiled() else threads.workers()

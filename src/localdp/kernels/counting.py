@@ -11,7 +11,7 @@ from localdp.formats import bitstrings
 from localdp.kernels.dispatch import accelerated
 from localdp.types import Counts, Rows, Words
 
-_LONG_ROW_WORDS = 1 << 13  # long enough for NumPy to spend its time inside, short enough for the cache
+_LONG_ROW_WORDS = 1 << 13  # long enough that NumPy's C loop takes longer than the call, short enough for the cache
 _FEW_LONG_ROWS = 12  # below this, unpacking all rows takes less time than unpacking the planes of the adder
 _UNPACKED_ROW_BYTES = 128  # shorter rows are unpacked several at a time, so that NumPy's inner loop is long enough
 _UNPACKED_BYTES = 1 << 20  # unpacked bits that stay in the cache until they are added up
@@ -57,7 +57,10 @@ def count_bits(rows: Rows, bits: int) -> Counts:
 
 
 def count_unpacked(rows: Rows) -> Counts:
-    """How many rows have each bit set, with every bit unpacked to a byte of its own."""
+    """How many rows have each bit set, padding bits included, by unpacking every bit to a byte.
+
+    `count_bits` is faster where there are many rows.
+    """
     users, octets = rows.shape
     together = min(_UNPACKED_ROW_BYTES // octets, users)
     if together > 1:

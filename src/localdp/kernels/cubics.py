@@ -33,7 +33,7 @@ class CubicTable:
     poor: Flags
 
     def interpolate(self, x: Vector, within: bool = False) -> tuple[Vector, Places]:
-        """The value at each x, and the places of the x that are outside the grid or in a poor cell and have none.
+        """The value at each x, and the indices of the x without a value, which are outside the grid or in a poor cell.
 
         With `within`, the caller promises that all x are inside the grid.
         """

@@ -5,10 +5,10 @@ A function marked `@accelerated("file.function")` is the definition. Where Numba
 twin declines by returning `NotImplemented`.
 
 Loading Numba takes most of a second, so a process loads it only when that pays: for a call with a lot of work
-(`expect_work`), or once the definitions have lost as much time as loading takes. The second rule is the one for renting
-skis, buy them once the rent adds up to their price: a process that counts small batches all day gets the compiled
-kernels, a short one does not pay for them, and neither does a device that protects one value. The environment
-variable `LOCALDP_KERNELS` overrides this: `numpy` never loads Numba, `fast` loads it at the first call.
+(`expect_work`), or once the time lost without Numba equals the time that loading it takes. So a process that counts
+small batches all day gets the compiled kernels; a short process does not pay for them, and neither does a device that
+protects one value. The environment variable `LOCALDP_KERNELS` overrides this: `numpy` never loads Numba, `fast` loads
+it at the first call.
 
 >>> with kernels("numpy"):
 ...     uses_compiled()
@@ -35,7 +35,8 @@ CHOICES = ("auto", "numpy", "fast")
 LARGE_CALL_WORDS = 1 << 20
 # Small calls are added up in seconds, not in words: NumPy takes from 2 ns (counting) to 7,000 ns (drawing subsets) a
 # word. Loading takes 0.75 s (0.25 s to import Numba, 0.5 s for its first call of a cached kernel). Compiled kernels
-# take about half as long as the definitions when calls are small, so 1.5 s in NumPy lose what loading costs.
+# take about half as long as the definitions when calls are small, so after 1.5 s in NumPy about 0.75 s were lost, which
+# is what loading costs.
 SECONDS_WORTH_LOADING = 1.5
 _COMPILED = "localdp.kernels.compiled"
 
@@ -60,7 +61,7 @@ class Accelerated(Generic[P, T]):
         global _seconds_in_numpy
         start = perf_counter()
         result = self.definition(*args, **kwargs)
-        _seconds_in_numpy += perf_counter() - start  # threads may lose a call: this is an estimate
+        _seconds_in_numpy += perf_counter() - start  # not locked, so threads may miss a call: an estimate is enough
         return result
 
 
@@ -70,7 +71,7 @@ def accelerated(twin: str) -> Callable[[Callable[P, T]], Accelerated[P, T]]:
 
 
 def expect_work(words: int) -> None:
-    """Say that a call is about to read or write about this many words. One large call is enough to load Numba."""
+    """Announce a call that will read or write about this many 64-bit words. One large call is enough to load Numba."""
     global _expects_large_call
     if words >= LARGE_CALL_WORDS:
         _expects_large_call = True

@@ -16,10 +16,10 @@ never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exact
 **Decoding.** The indicator of a symbol is a sum of characters, [h = z] = (1/g) sum_{u<g} (-1)^<u, h XOR z>, and
 <u, h_a(x)> = <u a, x> with u a the product in the field. Summed over reports (a, z),
 
-    c(x) = (1/g) sum_{u<g} sum_(a,z) (-1)^<u,z> (-1)^<ua, x> = (n + G^(x)) / g,
+    c(x) = (1/g) sum_{u<g} sum_(a,z) (-1)^<u,z> (-1)^<ua, x> = (n + WHT(G)(x)) / g,
 
-where G[b] collects the transform over z of the histogram H[a, z] at b = u a for u = 1..g-1, and ^ is the
-Walsh-Hadamard transform of size N. No step takes n times d operations.
+where WHT is the Walsh-Hadamard transform of size N. To get G, transform the histogram H[a, z] of the reports over z,
+and for u = 1..g-1 add its entry for (a, u) to G[b] at b = u a. No step takes n times d operations.
 
 **Listing.** Let phi(u) be the lowest bit of u. Every linear map of the field to GF(2) is u -> phi(u s) for
 one s. So each item x is D(s) for one element s, where D(s) is the integer with the bits phi(X^i s): then
@@ -84,7 +84,7 @@ def count_listed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
 
 
 def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
-    """Count by collecting the characters of the reports and transforming over the items: for most cases."""
+    """Count by adding up the signs (-1)^<u,z> of the reports and transforming the sums: for most cases."""
     reports = rows.shape[0]
     many = reports > 1 << degree and degree + bits <= _HISTOGRAM_BITS and reports < 1 << 30
     collected = collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
@@ -113,7 +113,7 @@ def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> 
     for block in _blocks(multipliers.size, by_symbol.shape[1]):
         shifts = period - of_elements[multipliers[block]]
         sums += np.bincount((by_symbol[symbols[block]] + shifts[:, None]).reshape(-1), minlength=sums.size)
-    return by_item(sums, of_items, int(np.count_nonzero(symbols == 0)))
+    return counts_by_item(sums, of_items, int(np.count_nonzero(symbols == 0)))
 
 
 @cache
@@ -132,10 +132,11 @@ def items_by_symbol(of_items: Logarithms, bits: int) -> Logarithms:
     return np.ascontiguousarray(of_items.reshape(-1, 1 << bits).T)
 
 
-def by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
-    """The count of each item from the counts of sums of logarithms; `zeros` is the count of item 0.
+def counts_by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
+    """Turn counts by sum of logarithms into counts by item; `zeros` is the count of item 0.
 
-    Sums are equal modulo N - 1. Those from 2 (N - 1) on belong to item 0, which has no logarithm, and are left out.
+    Sums that are equal modulo N - 1 belong to the same item. Sums from 2 (N - 1) on belong to item 0, which has no
+    logarithm, and are left out.
     """
     period = of_items.size - 1
     counts = (sums[:period] + sums[period : 2 * period]).take(of_items, mode="clip")
@@ -145,7 +146,10 @@ def by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
 
 @accelerated("linear_hash.collect_histogram")
 def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
-    """G from the histogram of the reports, transformed over the symbols: for more reports than multipliers."""
+    """G (see the top of this file) from the histogram of the reports, transformed over the symbols.
+
+    It is for more reports than multipliers.
+    """
     field, alphabet = 1 << degree, 1 << bits
     histogram = np.zeros(alphabet * field, np.int32)
     add_histogram(rows, histogram)
@@ -163,7 +167,7 @@ def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
 
 @accelerated("linear_hash.collect_reports")
 def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
-    """G from the g - 1 products of each multiplier. While they are added up, the top bit is the sign of the term."""
+    """G from the g - 1 products of each multiplier. Each product is a 64-bit word; the top bit is its term's sign."""
     collected = np.zeros(1 << degree, np.int64)
     sign, mask = np.uint64(63), np.uint64((1 << degree) - 1)
     for block in _blocks(multipliers.size, 1 << bits):
@@ -195,7 +199,7 @@ def _span(start: Words, basis: Iterable[Words]) -> Words:
 
 
 def _blocks(reports: int, each: int) -> Iterator[slice]:
-    """Slices of the reports that become about 2^22 numbers, 32 MiB, when a report becomes `each` numbers."""
+    """Slices of the reports, so that a slice expands to about 2^22 numbers (32 MiB) if a report expands to `each`."""
     step = max(1, _BLOCK_NUMBERS // each)
     return (slice(start, start + step) for start in range(0, reports, step))
 

@@ -4,9 +4,8 @@
 
 Small frequencies are nodes themselves, each with weight 1, so their part of the sum is exact. Beyond them F changes
 slowly from one whole number to the next: its sum over the whole numbers a..b is close to its integral from a - 1/2 to
-b + 1/2, and Gauss-Legendre panels compute that integral. A panel must be narrow compared with whatever F does, so
-panels are at most as wide as their own start (power laws) or the deviation of the noise, and they end where a prior has
-a step.
+b + 1/2, and Gauss-Legendre panels compute that integral. F must change little within a panel, so panels are at most as
+wide as their own start (power laws) or the deviation of the noise, and they end where a prior has a step.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from localdp.types import Vector
 
 EXACT_UP_TO = 1024
-"""Most sums visit every frequency up to here; some visit every one up to a fixed part or multiple of it."""
+"""Most sums are exact up to this frequency. Some use a fraction or a multiple of it as their limit."""
 
 SMOOTH_SCALE = 2.0
 """The sum over whole numbers of a Gaussian at least this wide equals its integral to sixteen digits."""
@@ -38,7 +37,7 @@ class Quadrature:
     weights: Vector
 
     @classmethod
-    def joined(cls, *parts: Quadrature) -> Quadrature:
+    def join(cls, *parts: Quadrature) -> Quadrature:
         """One quadrature made of several that do not overlap, given in any order."""
         nodes = np.concatenate([part.nodes for part in parts])
         weights = np.concatenate([part.weights for part in parts])
@@ -62,7 +61,7 @@ def whole_numbers(first: int, last: int) -> Quadrature:
 def panels(edges: Vector, points: int) -> Quadrature:
     """Gauss-Legendre with `points` nodes on each interval between ascending edges.
 
-    It integrates polynomials of degree 2 * points - 1 exactly:
+    It integrates polynomials up to degree 2 * points - 1 exactly:
 
     >>> cubic = panels(np.array([0.0, 1.0, 2.0]), points=2)
     >>> round(float(cubic.weights @ cubic.nodes**3), 12)
@@ -86,7 +85,7 @@ def logarithmic(first: int, last: int, step: float = 0.35, points: int = 8) -> Q
         in_log = panels(edges, points)
         k = np.exp(in_log.nodes)
         parts.append(Quadrature(k, in_log.weights * k))  # dk = k d(log k)
-    return Quadrature.joined(*parts)
+    return Quadrature.join(*parts)
 
 
 def growing_edges(start: float, stop: float, widest: float) -> Vector:

@@ -11,8 +11,8 @@ equals the leading digits of an edge that has more digits; then another word is 
 digits, so a jump of j bits is decided by at most j + 1 words. With 64-bit words the first one leaves only about REACH
 jumps in 2^64 undecided. Nearly all jumps are found in a table by the 16 leading digits of the word alone.
 
-**Nothing is told.** The number of jumps depends on the words alone, not on anybody's value. But it tells how many bits
-were lit, also when one of them is then replaced by the holder's own bit, so it must stay as secret as the noise. A
+**The number of jumps.** It depends on the random words alone, not on anybody's value. But it reveals how many noise
+bits were lit, before one of them was replaced by the holder's own bit, so it must stay as secret as the noise. A
 keystream therefore gives a fixed number of words that is almost surely sufficient, and the words left over are not used
 for anything else.
 
@@ -83,12 +83,15 @@ class JumpLaw(Frozen):
 
     @cached_property
     def _jumps_per_bit(self) -> float:
-        """One over the expected length of a jump: q / (1 - r^REACH)."""
+        """Jumps needed per bit, on average: 1 / E[bits passed by a jump, the lit one included] = q / (1 - r^REACH)."""
         whole = 1 << self.width * REACH
         return float(Fraction(self.threshold, 2**self.width) / Fraction(self.edges[-1], whole))
 
     def sufficient_jumps(self, bits: int) -> int:
-        """A number of jumps that passes this many bits, except about once in 10^7 times; then more are drawn."""
+        """How many jumps to draw to get past this many bits.
+
+        About once in 10^7 times they are too few, and the caller draws more.
+        """
         expected = bits * self._jumps_per_bit
         return math.ceil(expected + 5 * math.sqrt(expected) + 5)
 

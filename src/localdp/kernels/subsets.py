@@ -15,16 +15,16 @@ def draw_subsets(entropy: Entropy, values: Indices, size: int, subset: int, keep
     """For each user, a bitmap of `subset` items. The held item is among them with probability keep/2^width.
 
     This is Floyd's algorithm for k of the m = size - 1 other items: for last = m-k .. m-1, add a uniform choice of
-    0..last, or `last` itself if that choice is already in the subset. Without its first round, the algorithm gives
-    k-1 of the m items. So the first round adds either the held item or a drawn one, and every user goes through the
-    same rounds. Other items are numbered from the held one onward.
+    0..last, or `last` itself if that choice is already in the subset. Rounds 2 to k alone choose k-1 of the m items. So
+    in the first round we add the held item (to keep it) or a drawn one (to leave it out), and every user goes through
+    the same rounds. The other items are counted from the held item, wrapping around after the last.
     """
     rows = np.zeros((values.size, bitstrings.byte_length(size)), np.uint8)
     octets, starts = rows.reshape(-1), rows.shape[1] * np.arange(values.size)
     kept = entropy.integers(values.size) < keep
 
     def item(onward: Indices | int) -> Indices:
-        """The item that many steps onward from the held one."""
+        """The item `onward` places after the held one, wrapping around after the last."""
         shifted = values + onward
         shifted -= size * (shifted >= size)
         return shifted

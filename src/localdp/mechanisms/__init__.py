@@ -11,8 +11,8 @@
 | `llh` | `LinearLocalHashing` | log2(d) bits and a symbol | large domains: short reports, fast counting |
 | `hr` | `HadamardResponse` | log2(d+1) bits | large domains at a small epsilon |
 
-`base` has the base class of all of them, `bitmap_base` and `hashing_base` those of two groups, `symbol_response` the
-randomized response that several share, and `choice` what `auto` does.
+The base class of all mechanisms is in `base`, the base classes of two groups are in `bitmap_base` and `hashing_base`.
+`symbol_response` is the randomized response that several mechanisms share, and `choice` decides what `auto` takes.
 
 >>> create("auto", size=41_270, epsilon=1.0).mechanism.name
 'llh'
@@ -21,6 +21,7 @@ randomized response that several share, and `choice` what `auto` does.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from numbers import Real
 
 from localdp.errors import ImpureMechanismError, UnknownMechanismError
 from localdp.mechanisms.base import Channel, Mechanism
@@ -48,7 +49,8 @@ __all__ = [
     "create",
 ]
 
-# Cheapest counting first: `auto` takes the earlier of two equals. It leaves out those that count pairs.
+# Cheapest counting first: of two equally good mechanisms `auto` takes the earlier one. It never takes one that
+# counts pairs.
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind
     for kind in (
@@ -79,7 +81,7 @@ def create(name: str, size: int, epsilon: float) -> Choice:
     """
     if not isinstance(name, str):
         raise UnknownMechanismError(
-            f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}; a budget is epsilon={name!r}"
+            f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}{_epsilon_hint(name)}"
         )
     if name == "auto":
         return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
@@ -92,3 +94,8 @@ def create(name: str, size: int, epsilon: float) -> Choice:
         raise UnknownMechanismError(f"there is no mechanism {name!r}; {hint}there are {', '.join(known)}")
     mechanism = MECHANISMS[name](size, epsilon)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
+
+
+def _epsilon_hint(value: object) -> str:
+    """A question for callers who gave a budget where the name of a mechanism belongs."""
+    return f". Did you mean epsilon={value!r}?" if isinstance(value, Real) else ""

@@ -30,6 +30,7 @@ from localdp.errors import ChannelTooLargeError, EpsilonError, FrequencyError, I
 from localdp.formats import bitstrings
 from localdp.frozen import Frozen
 from localdp.kernels import chunks
+from localdp.kernels.debias import debias
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -59,7 +60,10 @@ class Channel:
 
     @property
     def ratio(self) -> Fraction:
-        """How many times likelier a report can be under one value than under another, at most: exactly e^epsilon."""
+        """The largest ratio of the probabilities of one report under two values.
+
+        It equals e^epsilon for the realised epsilon.
+        """
         columns: list[tuple[Fraction, ...]] = list(zip(*self.probabilities, strict=True))
         return max(max(column) / min(column) for column in columns)
 
@@ -118,7 +122,7 @@ class Mechanism(Frozen, ABC):
     @property
     @abstractmethod
     def ratio(self) -> Fraction:
-        """e^epsilon as realised: how many times likelier a report can be under one value than another, exactly."""
+        """The largest ratio of the probabilities of one report under two values, exactly. Its log is `epsilon`."""
 
     @property
     @abstractmethod
@@ -127,7 +131,10 @@ class Mechanism(Frozen, ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, int | str]:
-        """What a client needs besides the size. Thresholds are strings: JavaScript cannot read integers past 2^53."""
+        """The numbers that a client needs besides the size.
+
+        Thresholds are strings, because JavaScript cannot read integers above 2^53.
+        """
 
     @abstractmethod
     def randomize(self, values: Indices, source: Entropy) -> Rows:
@@ -202,7 +209,7 @@ class Mechanism(Frozen, ABC):
 
     @cached_property
     def excess_variance(self) -> float:
-        """What each holder of an item adds to the variance of its estimate: (1 - p* - q*) / (p* - q*)."""
+        """The variance that each holder of an item adds to the item's estimate: (1 - p* - q*) / (p* - q*)."""
         p, q = self._exact_pair
         return float((1 - p - q) / (p - q))
 
@@ -237,12 +244,12 @@ class Mechanism(Frozen, ABC):
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
         values = checked_indices(values, self.size)  # compiled loops would write out of bounds
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-        chunks.randomized(self.randomize, values, source, rows, self._randomize_work, progress)
+        chunks.randomize_chunks(self.randomize, values, source, rows, self._randomize_work, progress)
         return rows
 
     def tally(self, rows: Rows, *, progress: Progress | None = None) -> Counts:
         """How many of the reports support each item: calls `count` on chunks of reports, on all processors."""
-        return chunks.counted(self.count, rows, self.size, self._count_work, progress)
+        return chunks.count_chunks(self.count, rows, self.size, self._count_work, progress)
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with probabilities out of 2^width, for checks that try all random inputs."""
@@ -250,7 +257,7 @@ class Mechanism(Frozen, ABC):
 
     @property
     def _randomize_work(self) -> int:
-        """About how much work one report is to make, in 64-bit words.
+        """Roughly how much work it takes to make one report, in 64-bit words written or drawn.
 
         It decides how many users make a chunk. Each chunk has its own random stream, so changing this number changes
         all seeded results.
@@ -259,7 +266,10 @@ class Mechanism(Frozen, ABC):
 
     @property
     def _count_work(self) -> int:
-        """About how much work one report is to count, in 64-bit words. It decides how many reports a thread takes."""
+        """Roughly how much work it takes to count one report, in 64-bit words read or hashed.
+
+        It decides how many reports a thread takes.
+        """
         return self._randomize_work
 
     def _values_in_groups(self, frequencies: Counts) -> Iterator[Indices]:
@@ -293,21 +303,11 @@ class Mechanism(Frozen, ABC):
 
 
 def require_sum(counts: Counts, expected: int, why: str) -> None:
-    """Raise a `FrequencyError` unless the counts add up to what every set of reports adds up to."""
+    """Raise a `FrequencyError` unless the counts add up to `expected`; the message ends with `why` they must."""
     low = np.int64(2**32 - 1)  # the plain sum of int64 could overflow
     total = (int((counts >> 32).sum()) << 32) + int((counts & low).sum())
     if total != expected:
         raise FrequencyError(f"no reports can have these counts: they add up to {total}, not to {expected}, {why}")
-
-
-def debias(counts: Counts, n: int, p: Fraction, q: Fraction) -> Vector:
-    """(c - n q) / (p - q) for each count c.
-
-    The whole part of n q is subtracted in integers: as floats, two large numbers would lose the digits that matter.
-    """
-    expected = n * q
-    whole = int(expected)
-    return ((counts - whole).astype(np.float64) - float(expected - whole)) / float(p - q)
 
 
 def independent_counts(mechanism: Mechanism, frequencies: Counts, seed: int | None) -> Counts:

@@ -12,7 +12,7 @@ from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
 from localdp.validation import checked_epsilon
 
-PRICE_OF_A_BYTE = 0.001  # as a share of the variance: nobody notices that, but 5,000 bytes a report they do
+PRICE_OF_A_BYTE = 0.001  # 0.1% more variance goes unnoticed; 5,000 bytes for each report do not
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Cho
 
 
 def _price(mechanism: Mechanism) -> float:
-    """The variance, made larger by 0.1% for each byte of a report."""
+    """variance * (1 + 0.001 * bytes of a report)."""
     return mechanism.variance(1) * (1 + PRICE_OF_A_BYTE * mechanism.report_bytes)
 
 

@@ -69,10 +69,11 @@ class HadamardResponse(Mechanism):
         return {"order_bits": self.order_bits, "keep": str(self.keep)}
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """Draw a uniform column and a sign; if the item's row has the other sign there, move to a column with this one.
+        """Draw a uniform column and a wanted sign; if the item's row has the opposite sign there, change the column.
 
-        Flipping, in the column, the lowest bit that is set in the row number changes the sign. It pairs the columns of
-        the two signs, so the moved column is uniform too.
+        To change it, flip one of its bits: the lowest bit set in the row number. That changes the sign. The flip maps
+        the columns of one sign one-to-one to those of the other, so the report is uniform among the columns of the
+        wanted sign.
         """
         row = values.astype(np.uint64) + np.uint64(1)
         column = source.bits(values.size, self.order_bits) & np.uint64(2**self.order_bits - 1)

@@ -61,7 +61,7 @@ class LinearLocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1, 1 << self.degree, dtype=np.uint64)
 
-    def hashed(self, functions: Functions, items: Words) -> Symbols:
+    def hash_items(self, functions: Functions, items: Words) -> Symbols:
         return linear_hash.linear_hash(functions, items, self.degree, self.symbol_bits)
 
     def validate(self, rows: Rows) -> None:
@@ -78,12 +78,12 @@ class LinearLocalHashing(HashedMechanism):
             require_sum(counts, n * supported, f"since every report supports {supported} items")
 
     def _q_with(self, response: SymbolResponse) -> Fraction:
-        """q* with this response: the chance of the true symbol if the items collide, of a given other one if not."""
+        """q* with this response: `kept` if two items have the same hash, `other` if not, weighted by their chances."""
         field = 1 << self.degree
         colliding = Fraction(field // response.symbols - 1, field - 1)
         return response.kept * colliding + response.other * (1 - colliding)
 
     def _variance_with(self, response: SymbolResponse) -> float:
-        """The variance per user with this response; infinite where it would not tell a holder from anybody else."""
+        """The variance per user with this response; infinite if holders and other users would report alike."""
         p, q = response.kept, self._q_with(response)
         return float(q * (1 - q) / (p - q) ** 2) if p > q else float("inf")

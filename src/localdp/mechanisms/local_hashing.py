@@ -22,9 +22,9 @@ _COUNT_REPORTS = 1 << 14  # unpacked and counted at a time, which bounds the mem
 class LocalHashing(HashedMechanism):
     """Hash the item with a random 32-bit seed to one of g symbols, and perturb the symbol.
 
-    Wang et al., USENIX Security 2017, section 4.4. Privacy does not depend on the hash. That q* = 1/g does: it holds
-    for an ideal hash, and the tests measure how close `localdp.kernels.local_hash` comes. Counting takes n times d
-    hashes; `llh` is as accurate without that cost.
+    Wang et al., USENIX Security 2017, section 4.4. Privacy does not depend on the hash. The value q* = 1/g does:
+    it is exact only for an ideal hash, and the tests measure how close `localdp.kernels.local_hash` comes. Counting
+    takes n times d hashes; `llh` is as accurate without that cost.
     """
 
     exactly_pure = False
@@ -51,7 +51,7 @@ class LocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1 << self.function_bits, dtype=np.uint64)
 
-    def hashed(self, functions: Functions, items: Words) -> Symbols:
+    def hash_items(self, functions: Functions, items: Words) -> Symbols:
         mixed = local_hash.mixed_items(items.astype(np.uint32))
         return local_hash.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
 

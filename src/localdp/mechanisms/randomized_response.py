@@ -55,10 +55,11 @@ class RandomizedResponse(Mechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        if (bitstrings.to_integers(rows) >= self.size).any():
+        largest = self.size - 1
+        if (bitstrings.to_integers(rows) > largest).any():
             raise WireError(
                 WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report holds an item index of {self.size} or more, and there are {self.size} items",
+                f"a report has an item index above {largest}, but indices run from 0 to {largest}",
             )
 
     def supports(self, rows: Rows, item: int) -> Flags:

@@ -4,8 +4,8 @@ Report the true symbol with probability t, and otherwise a symbol drawn uniforml
 probability p = t + (1-t)/g and each other symbol (1-t)/g. Their ratio 1 + g t/(1-t) is at most e^epsilon for
 t = (e^epsilon - 1)/(e^epsilon + g - 1), rounded down to truth/2^width.
 
-The textbook draws one of the g - 1 *other* symbols instead, which gives the same probabilities. This order draws the
-noise without looking at the value, and makes the difference p - (1-t)/g = t exact even at a tiny epsilon
+The textbook draws one of the g - 1 *other* symbols instead, which gives the same probabilities. Drawing from all g
+symbols needs no look at the true symbol, and it makes the difference p - (1-t)/g = t exact even at a tiny epsilon
 (docs/decisions/0002).
 """
 
@@ -23,7 +23,7 @@ from localdp.types import Words
 
 @dataclass(frozen=True)
 class SymbolResponse:
-    """Randomized response over `symbols` symbols that reports the true one outright with probability truth/2^width.
+    """Randomized response over `symbols` symbols: the true one with probability truth/2^width, else any of them.
 
     >>> SymbolResponse(symbols=4, truth=1, width=1).kept
     Fraction(5, 8)

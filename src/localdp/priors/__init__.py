@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from localdp.errors import InvalidInputError
+from localdp.priors.auto import Auto
 from localdp.priors.base import AtomicPrior, FittedPrior, Prior
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.observations import Observations
@@ -28,7 +29,7 @@ from localdp.priors.npmle import NPMLE
 from localdp.priors.opt_in import OptIn
 from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
-from localdp.priors.ranking import Auto, Rank, rank
+from localdp.priors.ranking import Rank, rank
 from localdp.priors.smooth import Smooth
 
 __all__ = [

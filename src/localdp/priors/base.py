@@ -41,7 +41,10 @@ class FittedPrior(ABC):
 
     @abstractmethod
     def log_mass(self, k: Vector) -> Vector:
-        """log p_f(k); quadratures also ask for it between whole numbers, where the formula of the smooth part holds."""
+        """log p_f(k).
+
+        Quadratures also ask for k between whole numbers; return the formula of the smooth part there.
+        """
 
     @property
     def atoms(self) -> tuple[Vector, Vector] | None:

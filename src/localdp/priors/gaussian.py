@@ -46,7 +46,7 @@ class Gaussian(ParametricFamily):
 
 
 def location_and_scale(observations: Observations, share: float) -> tuple[Vector, tuple[str, ...]]:
-    """theta by moments: the known mean, and the log scale if the square of the scale is this share of the variance."""
+    """theta by moments: the known mean, and the log of the scale, where scale^2 = share * Var(f)."""
     scale = np.sqrt(share * observations.spread)
     notes: tuple[str, ...] = ()
     if scale <= NARROWEST:

@@ -1,4 +1,4 @@
-"""Monotone: any distribution that never increases, so rarer frequencies are more common.
+"""Monotone: any distribution in which a larger frequency is never more probable than a smaller one.
 
     p_f(k) = sum_j w_j / (theta_j + 1) for k <= theta_j
 
@@ -17,7 +17,7 @@ from localdp.priors.fitting.mixtures import mixing_weights
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
-_PER_E_FOLD = 24  # candidates for an end from one frequency to e times that
+_PER_E_FOLD = 24  # number of candidate ends between a frequency k and e*k
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,8 @@ from localdp.priors.fitting.log_linear import LikelihoodTerms
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.smooth import Basis, fit_smooth
 
-_EXACT_FROM = 400  # such a count is within 5% of its mean (one deviation), so it is taken as the frequency itself
+# From this count on, the standard deviation is at most 5% of the mean, so count/share is taken as the exact frequency.
+_EXACT_FROM = 400
 
 
 class OptIn(Prior):
@@ -54,8 +55,8 @@ class OptIn(Prior):
         points, counts = np.unique(few, return_counts=True)
         exact = np.minimum(self.counts[self.counts >= _EXACT_FROM] / share, observations.n)
         basis = Basis.spanning(1 / share, float(np.clip(self.counts.max() / share, 2, observations.n)))
-        seen = basis.nodes(logarithmic(1, observations.n))
-        mean = np.maximum(seen.k * share, 1e-12)
+        data_nodes = basis.nodes(logarithmic(1, observations.n))
+        mean = np.maximum(data_nodes.k * share, 1e-12)
         logs = points[:, None] * np.log(mean) - mean - gammaln(points + 1)[:, None]
         largest = logs.max(axis=1)
         spread = float(np.var(self.counts / share))
@@ -68,7 +69,7 @@ class OptIn(Prior):
             observations.mean,
             max(spread, observations.mean**2) / self.counts.size,
         )
-        return fit_smooth(self.name, observations.n, method, basis, seen, data)
+        return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
 
     def __repr__(self) -> str:
         return f"OptIn({self.counts.sum():.0f} users)"

@@ -42,15 +42,16 @@ class PowerLaw(ParametricFamily):
         frequencies = logarithmic(1, observations.n)
         logs, weights = np.log(frequencies.nodes), np.log(frequencies.weights)
 
-        def excess(alpha: float) -> float:
-            """The logarithm of E(f) under alpha over the known mean."""
+        def log_ratio(alpha: float) -> float:
+            """log( E(f) under alpha / the known mean )."""
             terms = weights - alpha * logs
             return float(logsumexp(terms + logs) - logsumexp(terms) - np.log(observations.mean))
 
-        if excess(STEEPEST) >= 0:
-            note = f"the mean frequency {observations.mean:.4g} is not above 1, so the power law is as steep as it gets"
+        if log_ratio(STEEPEST) >= 0:
+            mean = f"{observations.mean:.4g}"
+            note = f"the mean frequency {mean} is not above 1, so the steepest power law (alpha {STEEPEST:g}) is used"
             return np.array([STEEPEST]), (note,)
-        return np.array([brentq(excess, 0.0, STEEPEST, xtol=1e-13)]), ()
+        return np.array([brentq(log_ratio, 0.0, STEEPEST, xtol=1e-13)]), ()
 
     def limits(self, observations: Observations) -> list[tuple[float, float]]:  # noqa: ARG002 (always the same)
         return [(0.0, STEEPEST)]

@@ -1,18 +1,19 @@
-"""Rank families of priors by how well they fit the estimates, and let `auto` choose between two of them.
+"""Rank families of priors by how well they fit the estimates. `auto` chooses between two of them by this score.
 
     score = sum_i log p_fhat(fhat_i) - 1/2 parameters log d
 
 The first term is the likelihood of the estimates under the prior and the noise (Eq. 21), each family being fitted by
-maximum likelihood. The second is what parameters gain by chance (the Bayesian information criterion). Each atom of
-`npmle` and each step of `monotone` counts as a parameter, and these families have at least five. `smooth` counts as one
-parameter, as the power law does: its curvature already pays a penalty. The sum leaves out the far tail, where a smooth
-prior has a density and every estimate an atom of its own, which cannot be compared.
+maximum likelihood. The second term is a penalty for what extra parameters gain by chance (the Bayesian information
+criterion). Each atom of `npmle` and each step of `monotone` counts as a parameter, and these families count as at least
+five. `smooth` counts as one parameter, as the power law does: its curvature already pays a penalty. The sum leaves out
+the far tail. There a smooth prior gives a density and `npmle` gives every estimate its own atom, and the two cannot be
+compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,12 +29,12 @@ from localdp.priors.power_law import PowerLaw
 from localdp.priors.smooth import Smooth
 
 LEAST_FREEDOM_OF_ATOMS = 5.0
-"""The least number of parameters that atoms count as: even two were chosen among hundreds of places."""
+"""Atoms count as at least this many parameters: even two of them were chosen among hundreds of places."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """A family fitted to the estimates: their log-likelihood, and the score (that less the price of its parameters)."""
+    """A fitted family, the log-likelihood of the estimates, and the score: log-likelihood minus penalty."""
 
     prior: FittedPrior
     log_likelihood: float
@@ -81,24 +82,3 @@ def _freedom(family: Prior, fitted: FittedPrior) -> float:
         return float(family.parameter_count)
     parts = fitted.parameters.get("atoms", fitted.parameters.get("steps"))
     return max(LEAST_FREEDOM_OF_ATOMS, float(parts)) if isinstance(parts, int) else 1.0
-
-
-class Auto(Prior):
-    """`smooth`, unless the estimates say that the frequencies have a few levels: then `npmle`.
-
-    >>> Auto().name
-    'auto'
-    """
-
-    name = "auto"
-    methods = ("marginal-likelihood",)
-
-    def fit_observations(self, observations: Observations, method: str) -> FittedPrior:  # noqa: ARG002 (there is one)
-        ranked = rank(observations, (Smooth(), NPMLE()))
-        best, other = ranked
-        ahead = best.score - other.score
-        note = (
-            f"auto chose {best.name} over {other.name}: its log-likelihood is {ahead:.1f} higher after the penalty for "
-            f"complexity ({best.log_likelihood - other.log_likelihood:+.1f} before it)"
-        )
-        return replace(best.prior, notes=(note, *best.prior.notes))

@@ -7,13 +7,14 @@ the log-log density there. Below the first knot and above the last the curvature
 A ridge penalty on the b_j keeps the curvature small; with an infinite penalty on all of them this is the paper's power
 law.
 
-The penalty is averaged over instead of chosen: each penalty on a grid gives a fit and its marginal likelihood (see
+No single penalty is chosen. Each penalty on a grid gives a fit and its marginal likelihood (see
 `localdp.priors.fitting.log_linear`), and the prior is the mixture of these fits, weighted by these likelihoods.
 
-Noise hides the shape below a third of its deviation. Two things are known there: the number of items and, since every
-user holds one item, the number of users. So there the penalty is fixed, and the exponent of the rarest items has a
-mild prior of its own that is flatter than further up, as the spectra of real data are. The mass at zero starts small,
-and only the data can make it large. Decision 8 says why this and not something else.
+Noise hides the shape below a third of its deviation. Three things are known there: the number of items; the number of
+users, since every user holds one item; and that in real data the slope is flatter among rare items than among frequent
+ones. So the penalty is fixed there, and the exponent of the rarest items has its own mild prior, which favours a
+flatter slope than at higher frequencies. The mass at zero starts small, and only the data can make it large. Decision 8
+gives the reasons.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ PENALTIES = 10.0 ** np.arange(4.0, -1.01, -0.5)
 """From nearly a power law to nearly free; each fit starts from the one before."""
 
 ZERO_CENTER, ZERO_DEVIATION = -4.0, 2.5
-"""The prior of log p(0)/p(1): empty items are possible, and only the data can make them many."""
+"""The prior of log(p(0)/p(1)): empty items are possible, but there are many only if the data say so."""
 
 EXPONENT_CENTER, EXPONENT_DEVIATION = 0.4, 0.3
-"""The prior of alpha, the exponent of the rarest items, where spectra of real data are flatter than further up."""
+"""The prior of alpha, the exponent of the rarest items: in real data it is smaller than that of frequent items."""
 
 HIDDEN_PENALTY = 1.0
 """The penalty on the curvature where noise hides the shape."""
 
 _FIRST_EXPONENT = 1.6  # where the first fit starts
-_NEGLIGIBLE_WEIGHT = 1e-4  # of a fit in the mixture: it is left out
+_NEGLIGIBLE_WEIGHT = 1e-4  # fits with a smaller weight in the mixture are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +122,8 @@ class Smooth(Prior):
         deviation = min(observations.noise.deviation, float(observations.n))
         highest = max(float(observations.estimates.max()), 10 * deviation)
         basis = Basis.spanning(deviation / 3, min(highest, observations.n))
-        seen = basis.nodes(observations.quadrature(1))
-        likelihood, row_logs = observations.likelihood(seen.k)
+        data_nodes = basis.nodes(observations.quadrature(1))
+        likelihood, row_logs = observations.likelihood(data_nodes.k)
         data = LikelihoodTerms(
             likelihood,
             row_logs,
@@ -132,16 +133,16 @@ class Smooth(Prior):
             observations.mean,
             max(observations.spread, observations.mean**2) / observations.d,
         )
-        return fit_smooth(self.name, observations.n, method, basis, seen, data)
+        return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
 
 
-def fit_smooth(name: str, n: int, method: str, basis: Basis, seen: Nodes, data: LikelihoodTerms) -> SmoothPrior:
+def fit_smooth(name: str, n: int, method: str, basis: Basis, data_nodes: Nodes, data: LikelihoodTerms) -> SmoothPrior:
     """The mixture of the fits under all penalties, weighted by their marginal likelihoods.
 
-    `seen` are the nodes that the likelihood of the data is summed over. `Smooth` and `OptIn` differ in `data` alone.
+    The likelihood of the data is a sum over `data_nodes`. `Smooth` and `OptIn` differ in `data` and its nodes alone.
     """
     whole = basis.nodes(logarithmic(1, n))
-    solutions = _fits(LogLinear(seen, whole, data), basis)
+    solutions = _fits(LogLinear(data_nodes, whole, data), basis)
     log_weights = np.array([solution.log_marginal_likelihood for solution in solutions])
     log_weights -= logsumexp(log_weights)
     kept = np.exp(log_weights) > _NEGLIGIBLE_WEIGHT

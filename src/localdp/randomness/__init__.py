@@ -1,1 +1,4 @@
-"""Fair random bits, and probabilities as whole numbers to compare them with: every mechanism uses both."""
+"""The source of fair random bits, and probabilities stored as whole numbers.
+
+Every mechanism draws random numbers from `keystream` and compares them with the whole numbers of `thresholds`.
+"""

@@ -9,8 +9,8 @@ caller passes a seed.
 
 Mechanisms draw through three methods: `bits` (fair bits), `integers` (uniform words of `width` bits, to
 compare with thresholds) and `below` (uniform on 0..bound-1 with no bias). Each takes *who* draws: a number
-of users, or the indices of the users who draw again. A keystream only counts them; the sources in `localdp.checks`
-that try every outcome give each user a tape of their own.
+of users, or the indices of the users who draw again. A keystream needs only the number of users. The sources in
+`localdp.checks`, which try every outcome, give each user a separate sequence of bits (a tape).
 
 >>> seeded(7).below(6, 4).tolist() == seeded(7).below(6, 4).tolist()
 True
@@ -37,9 +37,9 @@ from localdp.validation import checked_seed
 Who = int | Places
 """Who draws: a number of users, or the indices of some of them."""
 
-_BLOCK_BYTES = 1 << 21  # encrypted in one call: after each call, a thread may have to wait for the interpreter
+_BLOCK_BYTES = 1 << 21  # bytes per cipher call; fewer calls mean less waiting for the interpreter's lock
 _ZEROS = bytes(_BLOCK_BYTES)
-_LEAST_WORDS = 512  # encrypted in one call: the call alone takes as long as encrypting this many
+_LEAST_WORDS = 512  # the fewest words per cipher call; the call itself takes as long as encrypting this many
 _SLACK_WORDS = 2  # update_into needs room for one cipher block more than it writes
 
 
@@ -59,8 +59,8 @@ class Entropy(ABC):
     def below(self, bound: int, who: Who) -> Words:
         """One exactly uniform number in 0..bound-1 for each user.
 
-        The numbers 0..2^width-1 are cut into `bound` equal shares; a word past the last share is drawn again. That
-        depends on the words alone, so the number of words used says nothing about anybody's value.
+        The numbers 0..2^width-1 are cut into `bound` equal shares; a word past the last share is drawn again. Whether a
+        word is drawn again depends on the word alone, so the number of words used says nothing about anybody's value.
         """
         users = np.arange(who) if isinstance(who, int) else who
         if bound == 1:
@@ -77,7 +77,7 @@ class Entropy(ABC):
 
 
 class _Scratch(threading.local):
-    """An array that a thread uses again for each call: fresh memory would take longer than the cipher."""
+    """One array for each thread, used again in every call: getting new memory would take longer than the cipher."""
 
     words = np.empty(0, np.uint64)
 
@@ -181,7 +181,7 @@ class Keystream(Entropy):
         return max(count, self._ahead.size + _LEAST_WORDS) + _SLACK_WORDS
 
     def _look_ahead(self, count: int, room: Words) -> Words:
-        """At least the next `count` words of the stream, written into the array given."""
+        """At least the next `count` words of the stream, written into `room`."""
         self._check_process()
         known = self._ahead.size
         size = known if known >= count else max(count, known + _LEAST_WORDS)
@@ -209,7 +209,7 @@ class Keystream(Entropy):
 
 
 def secure() -> Keystream:
-    """A new stream with a key from the operating system: the one that protects people."""
+    """A new stream with a key from the operating system. Reports of real people are made with this one."""
     return Keystream()
 
 

@@ -7,8 +7,8 @@ actually used. Mironov (CCS 2012) and Balcer & Vadhan (2018) show what goes wron
 
 >>> float(exp_below(1.0))
 2.718281828459045
->>> log(Fraction(3)), log_rounded_up(Fraction(3))
-(1.0986122886681098, 1.09861228866811)
+>>> log(Fraction(2)), log_rounded_up(Fraction(2))
+(0.6931471805599453, 0.6931471805599454)
 >>> rounded_down(Fraction(1, 3), width=8), rounded_up(Fraction(1, 3), width=8)
 (85, 86)
 """
@@ -35,7 +35,7 @@ def log(ratio: Fraction) -> float:
 
 
 def log_rounded_up(ratio: Fraction) -> float:
-    """The smallest float that is not below the natural logarithm: a stated epsilon never promises too much."""
+    """The smallest float that is not below the natural logarithm, so that a stated epsilon is never too small."""
     exact = Fraction(_CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
     exact += exact / 10**95  # more than the error of 100 digits, and less than the margin of `exp_below`
     nearest = float(exact)

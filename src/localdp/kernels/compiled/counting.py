@@ -10,10 +10,10 @@ from localdp.kernels.counting import TOO_LARGE, count_unpacked, long_rows
 from localdp.types import Counts, Rows
 
 _BLOCK = 512  # words of a row at a time: sixteen rows and the planes stay in the cache
-_LONG_ROWS = 256  # few rows are made less long, so that spreading the planes does not outweigh adding the rows
+_LONG_ROWS = 256  # the fewest long rows: with fewer, unpacking the planes would take longer than adding the rows
 _PLANES = 20
-_PAD = 8  # planes a power of two apart would fight for the same lines of the cache
-_FLUSH = 16 * ((1 << _PLANES - 8) - 1)
+_PAD = 8  # without it, planes would start a power of two apart and push one another out of the cache
+_FLUSH = 16 * ((1 << _PLANES - 8) - 1)  # steps of 16 rows before the planes, which count to 2^20 - 1, are emptied
 
 
 def count_bits(rows: Rows, bits: int) -> Counts:
@@ -31,8 +31,9 @@ def count_bits(rows: Rows, bits: int) -> Counts:
 def _count_columns(words, length, counts):
     """Add to the counts how many of the rows of `length` words have each bit set.
 
-    A carry-save adder: rows go sixteen at a time into planes of weight 1, 2, 4 and 8, sixteen of their carries into
-    those of weight 16 to 128, and the carries of these ripple up.
+    A carry-save adder: rows go sixteen at a time into the planes of weight 1, 2, 4 and 8, which gives one row of
+    carries. Sixteen rows of carries then go into the planes of weight 16 to 128, and their carries into the higher
+    planes, one by one.
     """
     rows = words.size // length
     stride = min(length, _BLOCK) + _PAD

@@ -8,7 +8,7 @@ from localdp.kernels.compiled.jit import compiled
 from localdp.kernels.compiled.walsh_hadamard import transform_columns
 from localdp.kernels.counting import add_histogram
 from localdp.kernels.galois_field import irreducible
-from localdp.kernels.linear_hash import by_item, items_by_symbol, logarithms
+from localdp.kernels.linear_hash import counts_by_item, items_by_symbol, logarithms
 from localdp.types import Counts, Rows, Words
 
 _TILE = 256  # multipliers handled together: their products and powers stay in the first-level cache
@@ -112,7 +112,7 @@ def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> 
     of_elements, of_items = logarithms(degree)
     sums = np.zeros(3 * of_items.size, np.int32)  # enough: a block of reports adds at most 1 for each report
     _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), sums)
-    return by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
+    return counts_by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
 
 
 @compiled

@@ -23,7 +23,7 @@ def draw_subsets(entropy: Entropy, values: Indices, size: int, subset: int, keep
 
 @compiled
 def _draw_subsets(words, values, size, keep, rows):
-    """Draw the subsets; return False, with rows to be thrown away, if a draw must be rejected."""
+    """Draw the subsets into `rows`. Return False if a draw must be rejected; `rows` is then useless."""
     first = size - words.shape[0] + 1
     for last in range(first, size):
         share = ~np.uint64(0) // np.uint64(last)
@@ -47,6 +47,6 @@ def _draw_subsets(words, values, size, keep, rows):
 
 @compiled
 def _onward(value, steps, size):
-    """The item that many steps onward from the held one."""
+    """The item `steps` places after the held one, wrapping around after the last."""
     shifted = value + steps
     return shifted - size * (shifted >= size)

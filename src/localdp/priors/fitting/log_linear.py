@@ -9,7 +9,7 @@ gradient of l compares the mean of B under the posteriors of all items with its 
 
 The known mean of the frequencies adds one more term. The d frequencies are a sample from the prior and have the mean
 n/d, so the prior's mean is n/d give or take the deviation of f over sqrt(d). (A sum of such skewed frequencies is far
-from Gaussian, so the term gets a twentieth of that weight.)
+from Gaussian, so the term gets only a twentieth of the weight 1/variance.)
 
 Penalties are compared by their marginal likelihood, the probability of the data with theta averaged out. Laplace's
 approximation of it (see for instance D. MacKay, Bayesian Interpolation, 1992) is
@@ -27,14 +27,14 @@ from scipy.special import logsumexp
 from localdp.types import Vector
 
 MEAN_WEIGHT = 0.05
-"""The weight of the known mean, as a share of what its variance would give it."""
+"""The weight of the known mean, as a fraction of 1/variance."""
 
 _STEPS = 60  # Newton steps at most; see decision 8 for why Newton
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodTerms:
-    """What the data contribute to the likelihood, whatever theta is."""
+    """The parts of the likelihood that do not depend on theta."""
 
     likelihood: Vector  # p(point | k): a row for each point, a column for each node; each row divided by a scale
     row_logs: Vector  # the logarithms of these scales
@@ -42,7 +42,7 @@ class LikelihoodTerms:
     exact: Vector  # the basis functions at frequencies that were observed without noise, a row for each
     d: int  # the number of items
     mean: float  # the known mean of the frequencies
-    mean_variance: float  # how far a sample of d frequencies is off the mean of the prior, as a variance
+    mean_variance: float  # the variance of the mean of d frequencies drawn from the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ class _Value:
 class LogLinear:
     """A log-linear model of the prior and the data it is fitted to.
 
-    `seen` are the nodes that the likelihood of the data is summed over, `whole` those for sums over all frequencies.
+    The likelihood of the data is a sum over `data_nodes`; sums over all frequencies use the nodes `whole`.
     """
 
-    seen: Nodes
+    data_nodes: Nodes
     whole: Nodes
     data: LikelihoodTerms
 
@@ -92,10 +92,10 @@ class LogLinear:
         """The theta that maximizes the penalized likelihood: Newton's method with a line search, from `start`."""
         theta, value = start, self._value(start, penalty, center)
         for _ in range(_STEPS):
-            spectrum, rotation = np.linalg.eigh(value.curvature)
-            # Negative eigenvalues are turned around, so that every step goes uphill.
-            spectrum = np.maximum(np.abs(spectrum), 1e-6 * max(spectrum.max(), 1e-12))
-            step = rotation @ ((rotation.T @ value.gradient) / spectrum)
+            eigenvalues, rotation = np.linalg.eigh(value.curvature)
+            # Eigenvalues are replaced by their absolute values, so that every step goes uphill.
+            positive = np.maximum(np.abs(eigenvalues), 1e-6 * max(eigenvalues.max(), 1e-12))
+            step = rotation @ ((rotation.T @ value.gradient) / positive)
             moved = self._search(theta, step, value, penalty, center)
             if moved is None:
                 break
@@ -103,8 +103,8 @@ class LogLinear:
             theta, value = moved
             if gain < 1e-5:
                 break
-        spectrum = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
-        marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(spectrum).sum()
+        eigenvalues = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
+        marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(eigenvalues).sum()
         return Solution(theta, value.log_likelihood, float(marginal))
 
     def _search(
@@ -121,27 +121,30 @@ class LogLinear:
         return None
 
     def _value(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
-        """The objective at theta; the line search asks for steps so long that it overflows, and drops them."""
+        """The objective at theta.
+
+        The line search may try steps so long that the objective overflows; it discards those.
+        """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._evaluate(theta, penalty, center)
 
     def _evaluate(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
-        seen, whole, data = self.seen, self.whole, self.data
+        whole, data, basis = self.whole, self.data, self.data_nodes.basis
         shape = whole.basis @ theta + whole.log_weights
         normalizer = float(logsumexp(shape))
         mass = np.exp(shape - normalizer)
         expected = mass @ whole.basis  # E[B] under the prior
 
-        joint = data.likelihood * np.exp(seen.basis @ theta + seen.log_weights - normalizer)
+        joint = data.likelihood * np.exp(basis @ theta + self.data_nodes.log_weights - normalizer)
         density = joint.sum(axis=1)
-        posterior = (joint @ seen.basis) / density[:, None]  # E[B | fhat], a row for each point
+        posterior = (joint @ basis) / density[:, None]  # E[B | fhat], a row for each point
         likelihood = float(data.counts @ (np.log(density) + data.row_logs))
         likelihood += float((data.exact @ theta).sum()) - len(data.exact) * normalizer
         gradient = data.counts @ posterior + data.exact.sum(axis=0) - data.d * expected
 
         prior_covariance = (whole.basis * mass[:, None]).T @ whole.basis - np.outer(expected, expected)
         share = (joint * (data.counts / density)[:, None]).sum(axis=0)
-        explained = (seen.basis * share[:, None]).T @ seen.basis - (posterior * data.counts[:, None]).T @ posterior
+        explained = (basis * share[:, None]).T @ basis - (posterior * data.counts[:, None]).T @ posterior
 
         mean = float(mass @ whole.k)
         mean_slope = (mass * whole.k) @ whole.basis - mean * expected

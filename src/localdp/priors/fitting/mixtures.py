@@ -73,7 +73,10 @@ def _newton(scaled: Vector, counts: Vector, active: Places, weights: Vector) -> 
 
 
 def _improve(likelihood: Vector, counts: Vector, weights: Vector, candidate: Vector, reached: float) -> Vector:
-    """The farthest point from the weights to the candidate that has a larger likelihood; the weights if none has."""
+    """A point between the weights and the candidate that has a larger likelihood; the weights if none is found.
+
+    It is the first such point among 1, 1/2, 1/4, .. of the way to the candidate.
+    """
     length = 1.0
     while length > 1e-4:
         moved = weights + length * (candidate - weights)

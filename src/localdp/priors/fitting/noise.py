@@ -16,10 +16,11 @@ import numpy as np
 from localdp.types import Vector
 
 NEGLIGIBLE = 0.01
-"""A deviation below this is no noise: half a person is 50 deviations away, so an estimate rounds to its frequency."""
+"""Noise with a smaller deviation is ignored: half a person is at least 50 deviations, so rounding an estimate gives the
+frequency."""
 
 HALF_A_PERSON = 0.5
-"""The least deviation of the noise where holders add some: see `Noise.usable`."""
+"""The smallest deviation that `Noise.usable` allows if holders add noise."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,15 @@ class Noise:
 
     @property
     def is_negligible(self) -> bool:
-        """Whether there is so little noise, on rare and on frequent items, that estimates are frequencies."""
+        """Whether the noise of all items, rare and frequent, is so small that it can be ignored."""
         return self.deviation < NEGLIGIBLE and self.excess <= 0
 
     def usable(self, n: int) -> Noise:
-        """The same noise with a deviation that sums and logarithms stand: neither 0 nor endless.
+        """The same noise, with its deviation limited so that sums and logarithms can be computed.
 
-        Where holders add noise, possible estimates are at least 1 apart. An estimate then tells a frequency to half a
-        person at best, even where the variance of items that nobody holds is 0.
+        It is then neither 0 nor extremely large. Where holders add noise, possible estimates are at least 1 apart. An
+        estimate then determines a frequency to within half a person at best, even if the variance of items that nobody
+        holds is 0.
         """
         least = HALF_A_PERSON if self.excess > 0 else NEGLIGIBLE
         return Noise(min(max(self.deviation, least), 1e6 * n) ** 2, self.excess)

@@ -24,7 +24,8 @@ CORE_DEVIATIONS = 40.0
 """The core ends at this many deviations of the noise of an item that nobody holds."""
 
 OWN_NOISE_DEVIATIONS = 15.0
-"""It ends no earlier than at this many deviations of the noise that an item's own holders add."""
+"""The core ends no earlier than at the frequency that is this many deviations of the noise that the item's own holders
+add."""
 
 NOISE_REACH = 12.0
 """Noise of more than this many deviations is neglected: its probability is 1e-33."""
@@ -86,8 +87,8 @@ class Observations:
     def binned(self) -> tuple[Vector, Vector]:
         """The core: points of the grid, and how many estimates each stands for (a fraction for those that are split).
 
-        Estimates further below zero than the core is wide are taken as that far below, which keeps the grid short: all
-        of them say that the frequency is the smallest.
+        Estimates below -`CORE_DEVIATIONS` deviations are moved up to that limit. This keeps the grid short and changes
+        next to nothing: all of them mean the smallest frequency.
         """
         core = self.estimates[self.estimates <= self.cut]
         if not core.size:
@@ -117,7 +118,7 @@ class Observations:
             if breaks is not None:
                 edges = np.unique(np.concatenate([edges, breaks[(breaks > exact + 0.5) & (breaks < stop)]]))
             parts.append(panels(edges, 4))
-        return Quadrature.joined(*parts)
+        return Quadrature.join(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
         """p_s(point - k), a row for each point of the grid and a column for each k, and the logarithm of a scale.

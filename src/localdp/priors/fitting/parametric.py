@@ -22,7 +22,7 @@ from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
 FEATURE_REACH = 40.0
-"""A prior with a `feature` is covered up to this many widths from its place."""
+"""A prior with a `feature` is covered up to this many widths from its centre."""
 
 
 class ParametricFamily(Prior):
@@ -71,7 +71,7 @@ class ParametricFamily(Prior):
         return ParametricPrior(self.name, n, parameters, method, notes, self, theta, normalizer)
 
     def _most_likely(self, observations: Observations, start: Vector) -> Vector:
-        """theta by maximum likelihood, searched from `start` within `limits`; `start` where nothing can be computed."""
+        """theta by maximum likelihood, searched from `start` within `limits`; `start` if the search cannot be done."""
         sums = None if self.feature(start) else self._fixed_sums(observations)
 
         def loss(theta: Vector) -> tuple[float, Vector]:
@@ -85,13 +85,13 @@ class ParametricFamily(Prior):
 
     def _log_likelihood(self, observations: Observations, theta: Vector, sums: _Sums) -> tuple[float, Vector]:
         """The log-likelihood of all estimates (Eq. 16) and its gradient in theta."""
-        seen, whole, counts = sums.seen, sums.whole, observations.binned[1]
+        data_nodes, whole, counts = sums.data_nodes, sums.whole, observations.binned[1]
         shape = self.log_shape(whole.nodes, theta) + np.log(whole.weights)
         normalizer = float(logsumexp(shape))
         mean = np.exp(shape - normalizer) @ self.gradient(whole.nodes, theta)
-        joint = sums.likelihood * (np.exp(self.log_shape(seen.nodes, theta) - normalizer) * seen.weights)
+        joint = sums.likelihood * (np.exp(self.log_shape(data_nodes.nodes, theta) - normalizer) * data_nodes.weights)
         density = joint.sum(axis=1) + 1e-300
-        expected = (joint @ self.gradient(seen.nodes, theta)) / density[:, None]
+        expected = (joint @ self.gradient(data_nodes.nodes, theta)) / density[:, None]
         value = float(counts @ (np.log(density) + sums.row_logs))
         value += float((self.log_shape(observations.tail, theta) - normalizer).sum())
         slope = counts @ expected + self.gradient(observations.tail, theta).sum(axis=0) - observations.d * mean
@@ -99,24 +99,24 @@ class ParametricFamily(Prior):
 
     def _fixed_sums(self, observations: Observations) -> _Sums:
         """For heavy tails, nodes that serve every theta."""
-        seen = observations.quadrature(self.first)
-        return _Sums(seen, *observations.likelihood(seen.nodes), logarithmic(self.first, observations.n))
+        data_nodes = observations.quadrature(self.first)
+        return _Sums(data_nodes, *observations.likelihood(data_nodes.nodes), logarithmic(self.first, observations.n))
 
     def _moving_sums(self, observations: Observations, theta: Vector) -> _Sums:
         """For a narrow bulk, nodes that move with it."""
-        seen = mass_quadrature(self, theta, observations.n, observations.noise.deviation)
-        return _Sums(seen, *observations.likelihood(seen.nodes), seen)
+        data_nodes = mass_quadrature(self, theta, observations.n, observations.noise.deviation)
+        return _Sums(data_nodes, *observations.likelihood(data_nodes.nodes), data_nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What the likelihood is summed with.
+    """The nodes and likelihoods that enter the sums of the log-likelihood.
 
-    `seen` are the nodes for sums over the posterior of the binned estimates, with the likelihood of each bin there (see
-    `Observations.likelihood`); `whole` are those for sums over the prior.
+    Sums over the posterior of the binned estimates use `data_nodes`, and the likelihood of each bin there (see
+    `Observations.likelihood`). Sums over the prior use the nodes `whole`.
     """
 
-    seen: Quadrature
+    data_nodes: Quadrature
     likelihood: Vector
     row_logs: Vector
     whole: Quadrature
@@ -159,11 +159,11 @@ def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, finest: flo
     feature = family.feature(theta)
     if feature is None:
         return logarithmic(family.first, n)
-    place, width = feature
-    low, high = (int(np.clip(round(place + side * FEATURE_REACH * width), family.first, n)) for side in (-1, 1))
+    centre, width = feature
+    low, high = (int(np.clip(round(centre + side * FEATURE_REACH * width), family.first, n)) for side in (-1, 1))
     if high - low <= 4 * EXACT_UP_TO:
         return whole_numbers(low, high)
-    middle = float(np.clip(place, low, high))  # an edge, since the Laplace distribution has a kink there
+    middle = float(np.clip(centre, low, high))  # an edge, since the Laplace distribution has a kink there
     step = max(min(width, finest), (high - low) / 2000)
     sides = [np.linspace(a, b, 2 + int((b - a) / step)) for a, b in ((low - 0.5, middle), (middle, high + 0.5))]
     return panels(np.unique(np.concatenate(sides)), 8)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import localdp as ldp
 from localdp.errors import FrequencyError, InvalidInputError
-from localdp.estimate.consistency import PROJECTIONS, project
+from localdp.estimate.projections import PROJECTIONS, project
 
 TOTAL = 1_000.0
 THRESHOLD = 50.0
@@ -95,10 +95,10 @@ def test_nothing_consistent_is_nearer_than_norm_sub(values, others):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([1.0, np.nan], "must be finite"),
-        ([np.inf, 1.0], "must be finite"),
-        ([-np.inf, 1.0], "must be finite"),
-        ([], "flat list, not an empty one"),
+        ([1.0, np.nan], "needs finite frequencies; some of those given are infinite or nan"),
+        ([np.inf, 1.0], "needs finite frequencies; some of those given are infinite or nan"),
+        ([-np.inf, 1.0], "needs finite frequencies; some of those given are infinite or nan"),
+        ([], r"`project` needs a flat list of at least one frequency; an array of shape \(0,\) was given"),
         ([[1.0]], r"flat list.*shape \(1, 1\)"),
     ],
 )

@@ -7,7 +7,7 @@ import platform
 import pytest
 
 import localdp as ldp
-from localdp.bench import cases, limits, machine, timing
+from localdp.bench import cases, machine, shares, timing
 from localdp.randomness.keystream import seeded
 
 
@@ -17,8 +17,8 @@ def tiny(monkeypatch):
     monkeypatch.setattr(machine, "READ_BYTES", 1 << 16)
     monkeypatch.setattr(machine, "KEYSTREAM_BYTES", 1 << 20)
     monkeypatch.setattr(machine, "EXPONENTIALS", 5_000)
-    monkeypatch.setattr(limits, "COUNTED_BYTES", 1 << 16)
-    monkeypatch.setattr(limits, "PERTURBED_BYTES", 1 << 16)
+    monkeypatch.setattr(shares, "COUNTED_BYTES", 1 << 16)
+    monkeypatch.setattr(shares, "PERTURBED_BYTES", 1 << 16)
 
 
 def test_the_better_of_two_measurements_is_the_faster_one():
@@ -42,9 +42,9 @@ def test_a_package_that_is_missing_is_said_to_be():
 
 
 def test_every_work_is_compared_with_a_limit_under_both_kernels():
-    measured, shares = limits.shares(rounds=2)
+    measured, reached = shares.measure_shares(rounds=2)
     assert isinstance(measured, machine.Limits)
-    assert [share.what for share in shares] == [
+    assert [share.what for share in reached] == [
         "count oue reports, d = 1,024",
         "count oue reports, d = 16,470",
         "count oue reports, d = 41,270",
@@ -52,26 +52,26 @@ def test_every_work_is_compared_with_a_limit_under_both_kernels():
         "perturb by oue, d = 16,470, epsilon 1",
         "calibrate 5,000 items, the prior given",
     ]
-    for share in shares:
+    for share in reached:
         assert set(share.reached) == {"fast", "numpy"}
         assert min(share.reached.values()) > 0
 
 
-@pytest.mark.parametrize(("limit", "least"), [(limits.READ, 5.0), (limits.KEYSTREAM, 2.0), (limits.EXPONENTIAL, 0.125)])
+@pytest.mark.parametrize(("limit", "least"), [(shares.READ, 5.0), (shares.KEYSTREAM, 2.0), (shares.EXPONENTIAL, 0.125)])
 def test_the_least_time_is_the_size_over_the_speed(limit, least):
-    work = limits._Work("work", limit, lambda: None, 10.0)
-    assert limits._least(work, machine.Limits(2.0, 5.0, 0.125)) == least
+    work = shares._Work("work", limit, lambda: None, 10.0)
+    assert shares._least(work, machine.Limits(2.0, 5.0, 0.125)) == least
 
 
 def test_counting_reads_every_byte_of_the_reports():
-    work = limits._counting(1_024)
+    work = shares._counting(1_024)
     assert work.size == 1 << 16
     assert work.action().n == (1 << 16) // 128
 
 
 def test_perturbing_knows_how_much_keystream_it_draws(monkeypatch):
-    monkeypatch.setattr(limits, "PERTURBED_BYTES", 1 << 20)
-    work = limits._perturbing(1_024)
+    monkeypatch.setattr(shares, "PERTURBED_BYTES", 1 << 20)
+    work = shares._perturbing(1_024)
     values = cases.values_of(1_024, (1 << 20) // 128)
     source = seeded(1)
     ldp.Plan(1_024, "oue", 1.0).mechanism.randomize(values, source)

@@ -44,7 +44,7 @@ class _Work:
     size: float
 
 
-def shares(rounds: int) -> tuple[machine.Limits, list[Share]]:
+def measure_shares(rounds: int) -> tuple[machine.Limits, list[Share]]:
     """The limits of the machine and our shares of them; both are measured in turn in every round."""
     works = [
         *(_counting(items) for items in (1_024, 16_470, 41_270)),

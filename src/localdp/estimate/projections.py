@@ -1,12 +1,12 @@
-"""Make frequencies consistent: true ones are not negative and add up to n, and noisy estimates do neither.
+"""Make frequencies consistent. True frequencies are never negative and add up to n; noisy estimates may violate both.
 
     name        what it does                                           sums to n   not negative
     base-pos    negative estimates become 0                                             x
     base-cut    estimates below the significance threshold become 0                     x
-    norm        the same number is added to all                            x
-    norm-mul    negative ones become 0, the others are scaled              x            x
+    norm        the same number is added to all estimates                  x
+    norm-mul    negative estimates become 0, the others are scaled         x            x
     norm-cut    the smallest become 0 until the rest sums to n or less                  x
-    norm-sub    the nearest frequencies that are both                      x            x
+    norm-sub    the nearest that are not negative and sum to n             x            x
 
 All are from T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric and N. Li, Locally Differentially Private Frequency
 Estimation with Consistency, NDSS 2020, section IV. There, norm-sub is a loop: subtract the same number from all so
@@ -36,10 +36,10 @@ def project(values: ArrayLike, method: str, total: float, threshold: float) -> V
     vector = np.asarray(values, np.float64)
     if vector.ndim != 1 or not vector.size:
         raise FrequencyError(
-            f"frequencies must be a flat list, not an empty one, to be made consistent, not of shape {vector.shape}"
+            f"`project` needs a flat list of at least one frequency; an array of shape {vector.shape} was given"
         )
     if not np.isfinite(vector).all():
-        raise FrequencyError("frequencies must be finite numbers to be made consistent, and some are infinite or nan")
+        raise FrequencyError("`project` needs finite frequencies; some of those given are infinite or nan")
     if not (np.isfinite(total) and total >= 0):
         raise InvalidInputError(
             f"frequencies add up to the number of users, which must be finite and at least 0, not {total!r}"
@@ -62,7 +62,7 @@ def norm(values: Vector, total: float) -> Vector:
 
 
 def norm_mul(values: Vector, total: float) -> Vector:
-    """Negative values become 0 and the others are scaled to the total; where none is positive, all get the same."""
+    """Negative values become 0 and the others are scaled to the total; if none is positive, all become total/d."""
     largest = float(values.max())
     if largest <= 0:
         return np.full(values.size, total / values.size)
