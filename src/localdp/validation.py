@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from fractions import Fraction
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -239,3 +241,11 @@ def shown(value: object, longest: int = 40) -> str:
         return f"{value!r:.{longest}}"
     except ValueError:  # Python refuses to print whole numbers of more than 4,300 digits
         return "a number of thousands of digits"
+
+
+def checked_regular_file(path: str | os.PathLike[str], error: type[InvalidInputError]) -> Path:
+    """The path, unless it is a pipe, a device or a socket: reading one of those might never end."""
+    checked = Path(path)
+    if checked.exists() and not checked.is_file() and not checked.is_dir():
+        raise error(f"{path} is a pipe, a device or a socket; a regular file is needed here")
+    return checked

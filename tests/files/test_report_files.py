@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -157,46 +155,3 @@ def test_no_more_of_a_file_is_mapped_than_is_being_read(tmp_path, extension, mon
         del piece
     assert 1 <= most <= 5
     assert str(path) not in Path("/proc/self/maps").read_text()
-
-
-@pytest.mark.parametrize("piece_bytes", [1 << 26, 60])
-@pytest.mark.parametrize("extension", [".parquet", ".arrow"])
-def test_a_file_with_any_byte_altered_is_read_or_refused_in_words(tmp_path, extension, piece_bytes):
-    """In a process of its own, because a library that aborts ends the process without an exception."""
-    plan = ldp.Plan(41, "oue", 1.0)
-    with files.reports_writer(tmp_path / f"r{extension}", plan) as write:
-        write(plan.privatize([1] * 20, seed=1))
-        write(plan.privatize([2] * 20, seed=2))
-    (tmp_path / "plan.json").write_text(plan.to_json())
-    code = """
-import pathlib, random, sys
-import localdp as ldp
-from localdp import files
-folder, extension = pathlib.Path(sys.argv[1]), sys.argv[2]
-files.columns.PIECE_BYTES = int(sys.argv[3])
-plan = ldp.Plan.from_json((folder / "plan.json").read_text())
-whole = (folder / f"r{extension}").read_bytes()
-altered, chance, refused = folder / f"altered{extension}", random.Random(1), 0
-for place in 4 * list(range(len(whole))):
-    octets = bytearray(whole)
-    octets[place] ^= chance.randrange(1, 256)
-    altered.unlink(missing_ok=True)
-    altered.write_bytes(octets)
-    try:
-        read = sum(len(reports) for reports in files.read_reports(altered, plan))
-    except ldp.errors.LocalDPError as error:
-        refused += 1
-        assert len(str(error).splitlines()) == 1
-    else:
-        assert read == 40, place
-print(refused)
-"""
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code, tmp_path, extension, str(piece_bytes)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 100

@@ -156,3 +156,18 @@ def test_json_is_read_strictly():
     ):
         with pytest.raises(WireError, match=r"bad-json|bad-magic"):
             plan.read(text_batch)
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [("!" * 10_000_000, "'" + "!" * 59), (["x" * 10_000_000], "a list"), ({"x": 1}, "an object"), (None, "None")],
+    ids=["text", "list", "object", "null"],
+)
+def test_an_error_echoes_little_of_a_field(field, shown):
+    plan = ldp.Plan(4, "grr", 1.0)
+    with pytest.raises(WireError, match=f"^the batch was made under plan {shown}, not {plan.fingerprint}") as caught:
+        plan.read(json.dumps({"plan": field, "reports": ["AA=="]}))
+    assert len(str(caught.value)) < 200
+    with pytest.raises(WireError, match=f"^{shown} is not canonical base64") as caught:
+        plan.read(json.dumps({"plan": plan.fingerprint, "reports": [field]}))
+    assert len(str(caught.value)) < 200

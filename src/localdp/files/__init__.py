@@ -7,6 +7,11 @@ type of the items.
 Each report is a row. In Parquet and Arrow the column `report` holds bytes, and `localdp-plan` in the file's metadata is
 the fingerprint of the plan. In CSV the column `report` holds base64 and the column `plan` holds the fingerprint, so
 that files can be concatenated.
+
+Damage to a Parquet or Arrow file does not change the number of reports or values that are read from it: both formats
+state it more than once, and a file that contradicts itself is refused. A plain CSV file states no number. If it was cut
+where a line ends, or lost lines, nobody can tell; where that matters use another format, or `.csv.gz`, which has a
+checksum. What is not a regular file is refused.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ from localdp.formats.atomic_write import atomic_write
 from localdp.plan import Plan, Reports
 from localdp.table import Table
 from localdp.types import Progress
+from localdp.validation import checked_regular_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +75,7 @@ def indices(
     pyarrow = load_pyarrow("compute")
     file_format, items = format_of(path), None
     rest = UNKNOWN if domain.other is None else domain.items.index(domain.other)
-    for piece in file_format.column(Path(path), column, progress):
+    for piece in file_format.column(checked_regular_file(path, DataFileError), column, progress):
         if items is None:
             items = _typed_items(domain, piece.type, path) if file_format.typed else _items_as_text(domain)
         try:
@@ -83,7 +89,7 @@ def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
     """The distinct values of a column, in the order of their first appearance."""
     pyarrow = load_pyarrow("compute")
     seen: dict[Item, None] = {}
-    for piece in format_of(path).column(Path(path), column, None):
+    for piece in format_of(path).column(checked_regular_file(path, DataFileError), column, None):
         if piece.null_count:
             raise DataFileError(f"{path} has an empty cell in that column, which cannot be an item")
         try:
@@ -106,7 +112,7 @@ def read_reports(path: str | os.PathLike[str], plan: Plan, *, progress: Progress
 
     Reports of another plan are a `PlanMismatchError`, rows that are not reports of this plan a `WireError`.
     """
-    yield from format_of(path).reports(Path(path), plan, progress)
+    yield from format_of(path).reports(checked_regular_file(path, DataFileError), plan, progress)
 
 
 def write_table(table: Table, path: str | os.PathLike[str], replace: bool = False) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Write = Callable[[Reports], object]
 """A function that appends reports to a file."""
 
+_LONGEST_NAME = 60  # characters of a column's name in an error: a file without line ends is one long name
+
 
 class Format(ABC):
     """A file format: reads columns of values and reports, in pieces, and writes reports and tables."""
@@ -89,10 +91,12 @@ def resolve_column(names: list[str], column: str | None, path: Path) -> str:
     """The name of the column to read: `column`, or the only one in the file if `column` is None."""
     if column is None and len(names) == 1:
         return names[0]
+    cut = [name[:_LONGEST_NAME] for name in names[:8]]
+    known = ", ".join(name if name.isprintable() else repr(name) for name in cut)
     if column is None:
-        raise DataFileError(f"{path} has {len(names)} columns: say which holds the items ({', '.join(names[:8])})")
+        raise DataFileError(f"{path} has {len(names)} columns: say which holds the items ({known})")
     if column not in names:
-        raise DataFileError(f"{path} has no column {column!r}: it has {', '.join(names[:8])}")
+        raise DataFileError(f"{path} has no column {column!r}: it has {known}")
     if names.count(column) > 1:
         raise DataFileError(f"{path} has two columns named {column!r}")
     return column

@@ -1,4 +1,8 @@
-"""CSV files: every cell is text; a report is base64 beside the fingerprint of its plan."""
+"""CSV files: every cell is text; a report is base64 beside the fingerprint of its plan.
+
+A CSV file does not say how many lines it has, so a file that was cut where a line ends is read as a shorter file. A
+file compressed with gzip has a checksum, and is refused if it was cut.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from localdp.errors import ArchiveError
 from localdp.formats import canonical_json
 from localdp.formats.atomic_write import atomic_write
+from localdp.validation import checked_regular_file
 
 _MAGIC = b"LDPAGG1\n"
 _LENGTH = struct.Struct("<I")
@@ -36,7 +36,7 @@ def save(path: str | os.PathLike[str], header: dict[str, Any], counts: NDArray[n
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
     """The header and the counts of a saved aggregate; `ArchiveError` if any bit differs from what was written."""
-    data = Path(path).read_bytes()
+    data = checked_regular_file(path, ArchiveError).read_bytes()
     if not data.startswith(_MAGIC):
         raise ArchiveError(f"{path} is not a saved aggregate")
     content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]

@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from localdp.errors import WireCode, WireError
 from localdp.formats import canonical_json
 from localdp.types import Rows
+from localdp.validation import shown
 
 MAGIC = b"LDP1"
 _HEADER = struct.Struct("<4s16sI")
 LARGEST_BATCH = 2**32 - 1
+_LONGEST_ECHO = 60  # characters of a field in an error: a sender must not fill the receiver's memory or log
 _PADDING, _ZERO = ord("="), ord("A")
 
 
@@ -82,7 +84,9 @@ def unpack_json(text: str | bytes, fingerprint: str, report_bytes: int) -> Rows:
     if not isinstance(batch, dict) or set(batch) != {"plan", "reports"} or not isinstance(batch["reports"], list):
         raise WireError(WireCode.BAD_JSON, 'a batch in JSON is {"plan": "<fingerprint>", "reports": ["<base64>", ...]}')
     if batch["plan"] != fingerprint:
-        raise WireError(WireCode.UNKNOWN_PLAN, f"the batch was made under plan {batch['plan']!r}, not {fingerprint}")
+        raise WireError(
+            WireCode.UNKNOWN_PLAN, f"the batch was made under plan {_echo(batch['plan'])}, not {fingerprint}"
+        )
     if not batch["reports"]:
         raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
     return decode(batch["reports"], report_bytes)
@@ -145,7 +149,14 @@ def _decode_one(report: Any, report_bytes: int) -> Rows:
     except (binascii.Error, ValueError):
         data = None
     if data is None or base64.b64encode(data).decode("ascii") != report:
-        raise WireError(WireCode.BAD_BASE64, f"{str(report)[:40]!r} is not canonical base64")
+        raise WireError(WireCode.BAD_BASE64, f"{_echo(report)} is not canonical base64")
     if len(data) != report_bytes:
         raise WireError(WireCode.WRONG_LENGTH, f"a report is {len(data)} bytes long, not {report_bytes}")
     return np.frombuffer(data, np.uint8)
+
+
+def _echo(field: Any) -> str:
+    """A field as an error shows it. Long text is cut first, and lists and objects are not written out at all."""
+    if isinstance(field, dict | list):
+        return "an object" if isinstance(field, dict) else "a list"
+    return shown(field[:_LONGEST_ECHO] if isinstance(field, str) else field, _LONGEST_ECHO)

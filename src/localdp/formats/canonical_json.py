@@ -22,7 +22,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from localdp.validation import LARGEST_EXACT_INTEGER
+from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
 _SEPARATOR = b"\0"
 _OTHER_CONTROLS = bytes(range(1, 0x20))
@@ -54,11 +54,11 @@ def definition(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, int):
         if abs(value) > LARGEST_EXACT_INTEGER:
-            raise ValueError(f"{value} is past 2^53, where other languages lose digits; write it as a string")
+            raise ValueError(f"{shown(value)} is past 2^53, where other languages lose digits; write it as a string")
         return str(value)
     if isinstance(value, float):
         return _number(value)
-    raise ValueError(f"{value!r} has no place in JSON")
+    raise ValueError(f"{shown(value)} has no place in JSON")
 
 
 def loads(text: str | bytes) -> Any:

@@ -41,7 +41,7 @@ class HashedMechanism(Mechanism):
         """All hash functions there are, to list the channel of small families."""
 
     @abstractmethod
-    def hash_items(self, functions: Functions, items: NDArray[np.uint64]) -> Symbols:
+    def hashed(self, functions: Functions, items: NDArray[np.uint64]) -> Symbols:
         """The symbol of each item under each function; arguments broadcast."""
 
     @property
@@ -58,7 +58,7 @@ class HashedMechanism(Mechanism):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         functions = self.draw(values.size, source)
-        symbols = self.response.perturb(self.hash_items(functions, values.astype(np.uint64)), source)
+        symbols = self.response.perturb(self.hashed(functions, values.astype(np.uint64)), source)
         return bitstrings.from_integers(functions | symbols << np.uint64(self.function_bits), self.report_bits)
 
     def validate(self, rows: Rows) -> None:
@@ -72,12 +72,12 @@ class HashedMechanism(Mechanism):
 
     def supports(self, rows: Rows, item: int) -> Flags:
         functions, symbols = self.split(rows)
-        return np.asarray(self.hash_items(functions, np.array([item], np.uint64)) == symbols)
+        return np.asarray(self.hashed(functions, np.array([item], np.uint64)) == symbols)
 
     def channel(self) -> Channel:
         self._check_channel(1 << self.report_bits)
         functions = self.functions()
-        hashed = self.hash_items(functions[:, None], np.arange(self.size, dtype=np.uint64))
+        hashed = self.hashed(functions[:, None], np.arange(self.size, dtype=np.uint64))
         alphabet = range(self.response.symbols)
         kept, other = (part / functions.size for part in (self.response.kept, self.response.other))
         rows = tuple(

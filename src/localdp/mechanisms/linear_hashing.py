@@ -61,7 +61,7 @@ class LinearLocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1, 1 << self.degree, dtype=np.uint64)
 
-    def hash_items(self, functions: Functions, items: Words) -> Symbols:
+    def hashed(self, functions: Functions, items: Words) -> Symbols:
         return linear_hash.linear_hash(functions, items, self.degree, self.symbol_bits)
 
     def validate(self, rows: Rows) -> None:

@@ -51,7 +51,7 @@ class LocalHashing(HashedMechanism):
     def functions(self) -> Functions:
         return np.arange(1 << self.function_bits, dtype=np.uint64)
 
-    def hash_items(self, functions: Functions, items: Words) -> Symbols:
+    def hashed(self, functions: Functions, items: Words) -> Symbols:
         mixed = local_hash.mixed_items(items.astype(np.uint32))
         return local_hash.local_hash(functions.astype(np.uint32), mixed, self.response.symbols)
 
