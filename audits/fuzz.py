@@ -267,10 +267,15 @@ def finding(kind: str, seed: int, case: int, folder: Path) -> str | None:
     return wrong and f"{kind} {seed} {case}: {wrong}"
 
 
-def run(kind: str, seed: int, cases: range, begun: Callable[[int], object] | None = None) -> Iterator[str]:
-    """Run cases in this process and yield the findings; `begun` is told each case before it starts."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        files_to_damage()  # compiles what has to be compiled, so that no case waits for it
+def run(
+    kind: str, seed: int, cases: range, begun: Callable[[int], object] | None = None, place: str | None = MEMORY
+) -> Iterator[str]:
+    """Run cases in this process and yield the findings.
+
+    `begun` is told each case before it starts. Files are put in a temporary folder at `place`.
+    """
+    files_to_damage()  # compiles what has to be compiled, so that no case waits for it
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         for case in cases:
             if begun is not None:
                 begun(case)
@@ -330,18 +335,18 @@ def _case(status: Path) -> int | None:
     return int.from_bytes(octets, "little") if len(octets) == 8 else None
 
 
-def _worker(kind: str, seed: str, first: str, stop: str, status: str = os.devnull) -> bool:
+def _worker(kind: str, seed: str, first: str, stop: str, status: str = os.devnull) -> None:
+    """Run cases and print the findings. The case that has begun is kept in the file `status`."""
+    # The supervisor removes the folder of `status`, and with it the files of a process that died.
+    place = MEMORY if status == os.devnull else str(Path(status).parent)
     with open(status, "wb", buffering=0) as file:  # noqa: PTH123 (a number is written over and over)
-        passed = True
-        for wrong in run(
-            kind,
-            int(seed),
-            range(int(first), int(stop)),
-            lambda case: os.pwrite(file.fileno(), case.to_bytes(8, "little"), 0),
-        ):
+
+        def begun(case: int) -> None:
+            if status != os.devnull:
+                os.pwrite(file.fileno(), case.to_bytes(8, "little"), 0)
+
+        for wrong in run(kind, int(seed), range(int(first), int(stop)), begun, place):
             print(wrong.encode("unicode_escape").decode(), flush=True)
-            passed = False
-        return passed
 
 
 def fuzz(cases: int = CASES, seed: int = 0) -> bool:
