@@ -29,7 +29,7 @@ docs: $(VENV)/docs  ## Build the documentation into docs/_build
 bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, ten minutes (BENCH=--quick: one)
 	$(BIN)/localdp bench --peers benchmarks/.peers $(BENCH)
 
-audit: $(VENV)/base  ## Audit the privacy of every mechanism statistically
+audit: $(VENV)/test  ## Audit privacy: statistics, mutants that must be caught, damaged input that must be refused
 	$(BIN)/python audits/run.py
 
 reproduce: $(VENV)/base  ## Run the paper's evaluation (20 trials) into docs/reproduction
