@@ -67,9 +67,9 @@ class Domain(Frozen):
         if isinstance(self.items, range):
             if type(other) is not int or other not in self.items:
                 raise DomainError(
-                    f"the catch-all of numbered items is one of their numbers, 0..{self.size - 1}, not {other!r:.40}"
+                    f"the catch-all of numbered items is one of their numbers, 0..{self.size - 1}, not {shown(other)}"
                 )
-        elif other not in self.items:
+        elif _text_key(other) not in set(map(_text_key, self.items)):
             self.items = _checked_items([*self.items, other])
 
     @property
@@ -86,19 +86,21 @@ class Domain(Frozen):
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(self.items, range):
-            given = values if isinstance(values, np.ndarray) else list(values)
-            inside = given if self.other is None else _inside(given, self.size, self._other_index)
-            return checked_indices(inside, self.size)
+            if self.other is not None:
+                return _numbers_or_other(values, self.size, self.other_index)
+            return checked_indices(values if isinstance(values, np.ndarray) else list(values), self.size)
         listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # masked ones are None
-        if self.other is not None:
-            rest = self._other_index
-            places = (self._index[value] if self._holds(value) else rest for value in listed)
-            return np.fromiter(places, np.int64, len(listed))
-        try:
-            return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
-        except (KeyError, TypeError):
-            strangers = [value for value in listed if not self._holds(value)]
-            raise _unknown(strangers, f"the {self.size} items of the domain") from None
+        if self._all_text and self.other is None:
+            try:
+                return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
+            except (KeyError, TypeError):
+                pass  # the slower way finds out which values are not items
+        rest = None if self.other is None else self.other_index
+        places = [self._index.get(_text_key(value), rest) for value in listed]
+        if None in places:
+            strangers = [value for value, place in zip(listed, places, strict=True) if place is None]
+            raise _unknown(strangers, f"the {self.size} items of the domain")
+        return np.array(places, np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """The domain as a JSON value."""
@@ -121,19 +123,36 @@ class Domain(Frozen):
         return f"Domain({list(self.items) if self.size <= 6 else [*self.items[:5], '...']}, {self.size} items)"
 
     @cached_property
-    def _index(self) -> dict[Item, int]:
-        return dict(zip(self.items, range(self.size), strict=True))
+    def _all_text(self) -> bool:
+        return not isinstance(self.items, range) and set(map(type, self.items)) == {str}
+
+    @cached_property
+    def _index(self) -> dict[Any, int]:
+        """The index of each item, by its text.
+
+        Python salts the hashes of text but not those of numbers. With numbers as keys, whoever writes a plan could
+        choose items that keep a device busy for hours.
+        """
+        keys = self.items if self._all_text else map(_text_key, self.items)
+        return dict(zip(keys, range(self.size), strict=True))
 
     @property
-    def _other_index(self) -> int:
+    def other_index(self) -> int:
         """The index of the catch-all item."""
-        return self.items.index(self.other)
+        return int(self.other) if isinstance(self.items, range) else self._index[_text_key(self.other)]  # type: ignore[arg-type]
 
-    def _holds(self, value: object) -> bool:
-        try:
-            return value in self._index
-        except TypeError:
-            return False
+
+def _text_key(value: object) -> str | tuple[str] | None:
+    """What two values share exactly if they have the same canonical JSON text; None for what cannot be an item."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return ("true",) if value else ("false",)
+    if isinstance(value, int | float) and abs(value) <= LARGEST_EXACT_INTEGER:
+        return (repr(float(value) + 0.0),)  # whole numbers up to here are exact, and -0 is 0
+    return None
 
 
 def checked_indices(values: Any, size: int) -> Indices:
@@ -170,14 +189,21 @@ def _unknown(values: list[Any], what: str) -> UnknownItemError:
     )
 
 
-def _inside(values: Any, size: int, other: int) -> Any:
-    """Whole numbers, with those that are not in 0..size-1, or are masked, replaced by the catch-all."""
-    if isinstance(values, list) and set(map(type, values)) == {int}:  # they may be too large for an array of int64
-        return [value if 0 <= value < size else other for value in values]
-    array = np.ma.filled(values, other) if np.ma.isMaskedArray(values) else np.asarray(values)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        return values
-    return np.where((array < 0) | (array >= size), other, array)
+def _numbers_or_other(values: Any, size: int, other: int) -> Indices:
+    """Whole numbers from 0 to size - 1 as they are, and everything else, such as missing values, as the catch-all."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and not np.ma.isMaskedArray(values):
+        inside = (values >= 0) & (values < size)
+        indices = np.full(values.size, other, np.int64)
+        indices[inside] = values[inside]
+        return indices
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)  # masked values are None
+    return np.array([_number_or_other(value, size, other) for value in listed], np.int64)
+
+
+def _number_or_other(value: Any, size: int, other: int) -> int:
+    plain = value.item() if isinstance(value, np.generic) else value
+    is_whole = type(plain) is int or (type(plain) is float and plain.is_integer())
+    return int(plain) if is_whole and 0 <= plain < size else other
 
 
 def _is_not_flat(values: object) -> bool:
@@ -218,20 +244,23 @@ def _all_fit(items: tuple[Any, ...]) -> bool:
 
 def _all_differ(items: tuple[Any, ...]) -> bool:
     """Whether all items differ. Sorting their hashes takes half the time of putting them into a set."""
-    hashes = np.sort(np.fromiter(map(hash, items), np.int64, len(items)))
-    return not (hashes[1:] == hashes[:-1]).any() or len(set(items)) == len(items)
+    hashes = np.sort(np.fromiter(map(hash, items), np.int64, len(items)))  # different whole numbers have different ones
+    if not (hashes[1:] == hashes[:-1]).any():
+        return True
+    return isinstance(items[0], str) and len(set(items)) == len(items)
 
 
 def _checked_one_by_one(items: tuple[Any, ...]) -> tuple[Item, ...]:
     """The items, if they can form a domain; the error names the first one that is in the way."""
     listed = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
-    seen: dict[Item, Item] = {}
+    seen: dict[str | tuple[str], Item] = {}
     for item in listed:
         _check_item(item)
-        if item in seen:
-            same = "" if repr(seen[item]) == repr(item) else f" (equal to {seen[item]!r})"
-            raise DomainError(f"the item {item!r}{same} is in the domain twice; every item must be there once")
-        seen[item] = item
+        key = item if isinstance(item, str) else (repr(float(item) + 0.0),)  # True, 1 and 1.0 are equal
+        if key in seen:
+            same = "" if repr(seen[key]) == repr(item) else f" (equal to {shown(seen[key])})"
+            raise DomainError(f"the item {shown(item)}{same} is in the domain twice; every item must be there once")
+        seen[key] = item
     return listed
 
 

@@ -92,6 +92,19 @@ def test_a_positional_seed_is_an_error():
         ldp.Plan(4, "grr", 1.0).privatize([1, 2], 7)
 
 
+@pytest.mark.parametrize("kernels", ["numpy", "fast"])
+def test_values_that_change_while_reports_are_made_never_get_out_of_bounds(kernels, monkeypatch):
+    monkeypatch.setattr("localdp.kernels.chunks.CHUNK_WORDS", 1 << 9)
+    monkeypatch.setenv("LOCALDP_THREADS", "1")
+    values = np.zeros(5000, np.int64)
+
+    def meddle(*_):
+        values[-1000:] = 70
+
+    with dispatch.kernels(kernels), pytest.raises(UnknownItemError, match=r"not among 0\.\.63: 70"):
+        MECHANISMS["oue"](64, 1.0).privatize(values, secure(), progress=meddle)
+
+
 def test_messages_stay_short():
     plan = ldp.Plan(["tea", "coffee"], "grr", 1.0)
     with pytest.raises(WireError) as caught:

@@ -51,11 +51,31 @@ def test_numbered_items_take_one_of_their_numbers(values):
     assert domain.indices(values).tolist() == [value if 0 <= value < 10 else 4 for value in values]
 
 
-def test_numbers_of_another_type_are_a_mistake_and_not_the_catch_all():
-    with pytest.raises(UnknownItemError, match=r"not among 0\.\.9"):
-        ldp.Domain(10, other=4).indices([1.0, 2.0])
-    with pytest.raises(UnknownItemError, match=r"not among 0\.\.9"):
-        ldp.Domain(10, other=4).indices(["1"])
+@pytest.mark.parametrize("strange", ["1", 1.5, None, float("nan"), float("inf"), [1], True, np.bool_(True), 2**80, -1])
+def test_whatever_is_not_a_number_of_an_item_is_the_catch_all(strange):
+    assert ldp.Domain(10, other=4).indices([3, strange]).tolist() == [3, 4]
+
+
+def test_whole_floats_are_the_numbers_they_equal():
+    assert ldp.Domain(10, other=4).indices(np.array([1.0, np.nan, 2.5, 9.0, 10.0])).tolist() == [1, 4, 4, 9, 4]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize(("size", "other"), [(300, 261), (70_000, 65_541), (1000, 999), (100, 99)])
+def test_narrow_arrays_neither_wrap_round_nor_fail(kind, size, other):
+    most = np.iinfo(kind).max
+    values = np.array([3, most, np.iinfo(kind).min], kind)
+    expected = [value if 0 <= value < size else other for value in values.tolist()]
+    assert ldp.Domain(size, other=other).indices(values).tolist() == expected
+    masked = np.ma.array(values, mask=[True, False, False])
+    assert ldp.Domain(size, other=other).indices(masked).tolist() == [other, *expected[1:]]
+
+
+def test_true_is_not_one():
+    assert ldp.Domain([1, 2], other="rest").indices([True, 1, 1.0, np.int8(2)]).tolist() == [2, 0, 0, 1]
+    for items, other in (([1, 2], True), ([True, False], 1), ([0, 5], False)):
+        with pytest.raises(DomainError, match="is in the domain twice"):
+            ldp.Domain(items, other=other)
 
 
 @pytest.mark.parametrize("other", [10, -1, "rest", 2.0, True])

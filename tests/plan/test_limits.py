@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import localdp as ldp
@@ -45,6 +46,43 @@ def test_a_limit_error_is_a_plan_error():
 def test_strange_limits_are_refused(limits, error, message):
     with pytest.raises(error, match=message):
         ldp.Plan.from_json(PLAN.to_json(), **limits)
+
+
+def test_a_device_may_insist_on_a_catch_all():
+    with pytest.raises(PlanLimitError, match="no catch-all item"):
+        ldp.Plan.from_json(PLAN.to_json(), needs_other=True)
+    plan = ldp.Plan(["tea", "coffee"], "grr", 1.0, other="something else")
+    assert ldp.Plan.from_json(plan.to_json(), needs_other=True) == plan
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_limit_is_compared_at_full_precision(kind):
+    with pytest.raises(PlanLimitError, match="asks for epsilon"):
+        ldp.Plan.from_json(ldp.Plan(9, "grr", 1.00000005).to_json(), most_epsilon=kind(1.0))
+
+
+def test_too_many_items_are_refused_before_they_are_looked_at(monkeypatch):
+    text = ldp.Plan([f"item {place}" for place in range(1000)], "oue", 1.0).to_json()
+    monkeypatch.setattr("localdp.domain._checked_items", lambda _: pytest.fail("the items were looked at"))
+    with pytest.raises(PlanLimitError, match="has 1,000 items"):
+        ldp.Plan.from_json(text, most_items=999)
+
+
+def test_numbers_as_items_cannot_be_chosen_to_collide():
+    """Python does not salt the hashes of numbers, so items must never be the keys of a dictionary as numbers."""
+    numbers = [(place * 2**40) % (2**53 - 1) for place in range(1, 3000)]
+    for items in (numbers, ["a", *numbers]):
+        domain = ldp.Domain(items)
+        assert all(isinstance(key, str | tuple) for key in domain._index)
+        assert domain.indices(items[-2:]).tolist() == [len(items) - 2, len(items) - 1]
+
+
+@pytest.mark.parametrize("depth", [500, 990, 991, 5000, 100_000])
+@pytest.mark.parametrize("key", ["epsilon", "mechanism", "domain", "format"])
+def test_deep_nesting_is_refused_with_a_sentence(key, depth):
+    text = PLAN.to_json().replace(f'"{key}":', f'"{key}":' + "[" * depth + "]" * depth + f',"x{key}":', 1)
+    with pytest.raises(PlanError):
+        ldp.Plan.from_json(text)
 
 
 def test_limits_are_given_by_name():

@@ -66,6 +66,27 @@ def test_scratch_memory_is_cleared_after_an_error_too():
     assert not keystream._scratch.words.any()
 
 
+def test_words_that_were_kept_are_cleared_once_they_are_used():
+    stream = keystream.secure()
+    first = stream.words(1)
+    kept = stream._ahead
+    assert not first.base[1 : -keystream._SLACK_WORDS].any()
+    stream.consume(100, lambda words: words.size)
+    assert not kept.any()
+
+
+def test_words_that_somebody_has_seen_are_not_drawn_again_after_an_error():
+    stream, seen = keystream.secure(), []
+
+    def fail(words):
+        seen.extend(words.tolist())
+        raise KeyError("on purpose")
+
+    with pytest.raises(KeyError, match="on purpose"):
+        stream.consume(100, fail)
+    assert not set(seen) & set(stream.words(1000).tolist())
+
+
 def test_clearing_the_scratch_memory_keeps_the_words_that_are_still_to_come():
     stream, expected = keystream.seeded(3), keystream.seeded(3).words(30)
     assert stream.consume(20, lambda _: 7) == 7

@@ -74,12 +74,12 @@ def indices(
     """
     pyarrow = load_pyarrow("compute")
     file_format, items = format_of(path), None
-    rest = UNKNOWN if domain.other is None else domain.items.index(domain.other)
+    rest = UNKNOWN if domain.other is None else domain.other_index
     for piece in file_format.column(checked_regular_file(path, DataFileError), column, progress):
         if items is None:
             items = _typed_items(domain, piece.type, path) if file_format.typed else _items_as_text(domain)
         try:
-            found = pyarrow.compute.index_in(piece.cast(items.type), items, skip_nulls=True)
+            found = pyarrow.compute.index_in(piece.cast(items.type, safe=domain.other is None), items, skip_nulls=True)
         except pyarrow.ArrowException as error:
             raise DataFileError(f"{path} has values that cannot be items: {first_line(error)}") from None
         yield pyarrow.compute.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int64)

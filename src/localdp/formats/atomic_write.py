@@ -35,8 +35,8 @@ def check_writable(path: str | os.PathLike[str], replace: bool = True) -> None:
 def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator[Path]:
     """Give the block a temporary path to write to, and rename it to `path` when the block ends.
 
-    If the block raises, the temporary file is deleted and `path` is left as it was. A file that is replaced hands on
-    its permissions. Without `replace`, a file that exists already is a `FileExistsError`.
+    If the block raises, the temporary file is deleted and `path` is left as it was. The new file gets the
+    permissions of the file that it replaces. Without `replace`, a file that exists already is a `FileExistsError`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "greeting.txt")
@@ -51,6 +51,8 @@ def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator
     target = Path(path).resolve()  # through a symbolic link to the file, so that the link itself is kept
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
+        if target.exists():  # nobody may read in the temporary file what they may not read in the file it replaces
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())  # the content must be on disk before the name points to it

@@ -242,9 +242,14 @@ class Mechanism(Frozen, ABC):
         if source.width != self.width:
             # Thresholds out of 2^width compared with words of another width would give no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
-        values = checked_indices(values, self.size)  # compiled loops would write out of bounds
+        values = checked_indices(values, self.size)
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-        chunks.randomize_chunks(self.randomize, values, source, rows, self._randomize_work, progress)
+
+        def randomize(chunk: Indices, stream: Entropy) -> Rows:
+            # Compiled loops would write out of bounds, so what they get is a copy that nobody changes after the check.
+            return self.randomize(checked_indices(chunk.copy(), self.size), stream)
+
+        chunks.randomize_chunks(randomize, values, source, rows, self._randomize_work, progress)
         return rows
 
     def tally(self, rows: Rows, *, progress: Progress | None = None) -> Counts:

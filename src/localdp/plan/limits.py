@@ -6,51 +6,65 @@ large epsilon, a report of a gigabyte, or a mechanism that takes hours. `Plan.fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from localdp.errors import PlanLimitError
+from localdp.frozen import Frozen
 from localdp.mechanisms import Mechanism
-from localdp.validation import LARGEST_SIZE, checked_amount, checked_epsilon
+from localdp.validation import LARGEST_EPSILON, LARGEST_SIZE, checked_amount, checked_epsilon
 
 MOST_REPORT_BYTES = 1 << 24
 """The longest report that this library makes for a plan from elsewhere: 16 MiB."""
 
-MOST_ROUNDS = 1 << 20
+MOST_ROUNDS = 1 << 17
 """The most rounds, one after the other, that this library takes for one report: about ten seconds."""
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Frozen):
     """The limits of one device; None means the library's own limit."""
 
-    most_epsilon: float | None = None
-    most_report_bytes: int | None = None
-    most_items: int | None = None
+    def __init__(
+        self, most_epsilon: float | None, most_report_bytes: int | None, most_items: int | None, needs_other: bool
+    ) -> None:
+        self.most_epsilon = LARGEST_EPSILON if most_epsilon is None else checked_epsilon(most_epsilon)
+        self.most_report_bytes = (
+            MOST_REPORT_BYTES
+            if most_report_bytes is None
+            else checked_amount(most_report_bytes, MOST_REPORT_BYTES, "most_report_bytes")
+        )
+        self.most_items = LARGEST_SIZE if most_items is None else checked_amount(most_items, LARGEST_SIZE, "most_items")
+        self.needs_other = needs_other
+        self._freeze()
 
-    def __post_init__(self) -> None:
-        if self.most_epsilon is not None:
-            checked_epsilon(self.most_epsilon)
-        if self.most_report_bytes is not None:
-            checked_amount(self.most_report_bytes, MOST_REPORT_BYTES, "most_report_bytes")
-        if self.most_items is not None:
-            checked_amount(self.most_items, LARGEST_SIZE, "most_items")
+    def check_document(self, document: Any) -> None:
+        """Refuse what can be refused before a domain is built, which takes time for many items."""
+        domain = document.get("domain") if isinstance(document, dict) else None
+        if not isinstance(domain, dict):
+            return  # it is not a plan, as the next step will say
+        items = domain.get("items")
+        self._check_size(len(items) if isinstance(items, list) else 0)
+        if self.needs_other and "other" not in domain:
+            raise PlanLimitError(
+                "this plan has no catch-all item, and this device answers only plans with one: staying silent would "
+                "tell that its value is not listed"
+            )
+
+    def _check_size(self, size: int) -> None:
+        if size > self.most_items:
+            raise PlanLimitError(f"this plan has {size:,} items, and this device takes at most {self.most_items:,}")
 
     def check(self, mechanism: Mechanism) -> None:
         """Raise a `PlanLimitError` if a report by this mechanism would go past a limit."""
-        if self.most_epsilon is not None and mechanism.requested_epsilon > self.most_epsilon:
+        if mechanism.requested_epsilon > self.most_epsilon:
             raise PlanLimitError(
                 f"this plan asks for epsilon {mechanism.requested_epsilon:g}, and this device gives at most "
                 f"{self.most_epsilon:g}"
             )
-        if self.most_items is not None and mechanism.size > self.most_items:
-            raise PlanLimitError(
-                f"this plan has {mechanism.size:,} items, and this device takes at most {self.most_items:,}"
-            )
-        longest = MOST_REPORT_BYTES if self.most_report_bytes is None else self.most_report_bytes
-        if mechanism.report_bytes > longest:
+        self._check_size(mechanism.size)
+        if mechanism.report_bytes > self.most_report_bytes:
             raise PlanLimitError(
                 f"a report under this plan takes {mechanism.report_bytes:,} bytes, and this device sends at most "
-                f"{longest:,}"
+                f"{self.most_report_bytes:,}"
             )
         if mechanism.rounds > MOST_ROUNDS:
             raise PlanLimitError(

@@ -95,6 +95,7 @@ class Plan(Frozen):
         most_epsilon: float | None = None,
         most_report_bytes: int | None = None,
         most_items: int | None = None,
+        needs_other: bool = False,
     ) -> Self:
         """Read a plan that `to_json` wrote; spaces and line breaks may differ.
 
@@ -102,8 +103,8 @@ class Plan(Frozen):
         parameters is a `PlanError`, because it might protect less than its epsilon says.
 
         A device sets limits on what it is ready to do: a larger epsilon than `most_epsilon`, a longer report than
-        `most_report_bytes` or more items than `most_items` are a `PlanLimitError`. Whatever is set, no report is longer
-        than 16 MiB or takes more than 2^20 rounds of drawing.
+        `most_report_bytes` or more items than `most_items` are a `PlanLimitError`, and with `needs_other` also a plan
+        without a catch-all. Whatever is set, no report is longer than 16 MiB or takes more than 2^17 rounds of drawing.
 
         >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
         >>> Plan.from_json(plan.to_json(), most_epsilon=2.0) == plan
@@ -113,12 +114,17 @@ class Plan(Frozen):
         ...
         localdp.errors.PlanLimitError: this plan asks for epsilon 1, and this device gives at most 0.5
         """
-        limits = Limits(most_epsilon, most_report_bytes, most_items)
+        limits = Limits(most_epsilon, most_report_bytes, most_items, needs_other)
         try:
             document = canonical_json.loads(text)
+            limits.check_document(document)
+            plan = cls._from_document(document)
+        except RecursionError:
+            raise PlanError("this is not a plan: it is nested too deeply") from None
+        except LocalDPError:
+            raise
         except ValueError as error:
             raise PlanError(f"this is not a plan: {error}") from None
-        plan = cls._from_document(document)
         limits.check(plan.mechanism)
         return plan
 

@@ -145,7 +145,7 @@ class Keystream(Entropy):
         """The next `count` words of the stream."""
         with self._lock:
             window = self._look_ahead(count, np.empty(self._room(count), np.uint64))
-            self._ahead = window[count:].copy()
+            self._keep(window[count:])
             self.drawn += count
             return window[:count]
 
@@ -160,11 +160,21 @@ class Keystream(Entropy):
             window = self._look_ahead(count, _scratch.words)
             try:
                 used = use(window[:count])
-                self._ahead = window[used:].copy()
+                self._keep(window[used:])
+            except BaseException:
+                self._keep(window[:0])  # words that somebody has seen are not drawn again
+                raise
             finally:
                 window[:] = 0  # a report and the words it was made of would together tell the value
             self.drawn += used
             return used
+
+    def _keep(self, unused: Words) -> None:
+        """Keep the words that were not used for the next draw, and clear the places where they were."""
+        kept = unused.copy()
+        unused[:] = 0
+        self._ahead[:] = 0
+        self._ahead = kept
 
     def bits(self, who: Who, count: int) -> Words:  # noqa: ARG002 (all 64 bits of a word are fair)
         return self.words(who if isinstance(who, int) else who.size)
