@@ -1,4 +1,4 @@
-"""All checks of a mechanism: exact privacy, the stated channel, unbiased estimates, strict reading of reports."""
+"""All checks of a mechanism: exact privacy, the stated channel, every user's own noise, strict reading of reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from localdp.checks.instances import EPSILONS, Kind
 from localdp.checks.privacy import check_exact_privacy, check_stated_privacy
 from localdp.checks.reports import check_merging, check_wire
 from localdp.checks.sampling import check_estimates, check_large_domains, check_samples_match_channel
+from localdp.checks.users import check_every_user, check_fresh_noise
 from localdp.mechanisms import create
 
 MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
@@ -17,6 +18,8 @@ MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
     check_samples_match_channel,
     check_estimates,
     check_large_domains,
+    check_every_user,
+    check_fresh_noise,
     check_value_independence,
     check_wire,
     check_merging,

@@ -1,4 +1,4 @@
-"""Statistical checks at 64 bits: the channel, the estimates, and domains of more than 64 items. All are seeded."""
+"""Statistical checks at 64 bits: the channel, the estimates, large domains and large epsilons. All are seeded."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from localdp.formats import bitstrings
 from localdp.kernels.counting import count_bits
 from localdp.mechanisms import Mechanism
 from localdp.randomness.keystream import Keystream, Who, seeded
-from localdp.types import Words
+from localdp.types import Flags, Words
 
 _SAMPLES = 100_000  # reports of each value, compared with the channel
 _RUNS = 1_200  # collections, each of
 _USERS = 400  # users, for bias and variance
 _LARGE_SAMPLES = 20_000  # reports of each value, on domains too large for a channel
+_LARGEST_SAMPLE_BYTES = 1 << 23  # on 50,000 items, mechanisms with long reports get fewer
+_MOST_PAIRS = 1 << 24  # of a report and an item, for mechanisms that look at every pair: some tenths of a second
+_MOST_ROUNDS = 100  # of drawing for one report: `ss` at a small epsilon would take minutes on 50,000 items
+_LARGEST_PRIVATE_BITS_EPSILON = 4.0  # past it, e^epsilon is more than any ratio that 20,000 samples can show
 
 
 def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
@@ -29,8 +33,8 @@ def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
     """
     from scipy.stats import chi2
 
-    several = (*instances(kind), *instances(kind, sizes=(7, 9), epsilons=(0.1, 0.3)))
-    mechanisms = [_listable(mechanism) for mechanism in several]
+    several = (*instances(kind), *instances(kind, sizes=(7, 9), epsilons=(0.1, 0.3, 8.0)))
+    mechanisms = list(filter(None, map(_listable, several)))
     alpha = FALSE_ALARMS / sum(mechanism.size for mechanism in mechanisms)
     for mechanism in mechanisms:
         channel = mechanism.channel()
@@ -92,36 +96,53 @@ def check_estimates(kind: Kind, seed: int = 0) -> None:
 
 
 def check_large_domains(kind: Kind, seed: int = 0) -> None:
-    """On up to 130 items, reports must support items with p* or q*, and no single bit may tell two values apart.
+    """On up to 50,000 items and up to epsilon 16, reports must support items with p* or q*.
 
-    Catches bugs that small domains cannot show, such as a mistake in the second 64-bit word of a report.
+    On up to 130 items and up to epsilon 4, no single bit may tell two values apart either. Catches bugs that small
+    domains cannot show, such as a mistake in the second 64-bit word of a report, and those of a large epsilon, where
+    only a large domain makes lies frequent enough to be seen.
     """
-    mechanisms = list(instances(kind, sizes=(16, 65, 130), epsilons=(0.5, 2.0)))
-    tests = sum(4 * len(telling_values(m)) * (m.size + m.report_bits) for m in mechanisms)
+    some = list(instances(kind, sizes=(16, 65, 130), epsilons=(0.5, 2.0, 8.0, 16.0)))
+    many = [found for found in instances(kind, sizes=(50_000,), epsilons=(0.5, 16.0)) if found.rounds <= _MOST_ROUNDS]
+    mechanisms = some + many
+    alpha = FALSE_ALARMS / sum(4 * (len(telling_values(m)) + 1) * (m.size + m.report_bits) for m in mechanisms)
     for mechanism in mechanisms:
-        lit = []
-        for value in telling_values(mechanism):
-            rows = mechanism.privatize(np.full(_LARGE_SAMPLES, value, np.int64), seeded(seed + value))
-            _require_support(mechanism, value, mechanism.count(rows), FALSE_ALARMS / tests)
+        samples = _affordable_samples(mechanism)
+        values, held, lit = telling_values(mechanism), 0, []
+        for value in values:
+            rows = mechanism.privatize(np.full(samples, value, np.int64), seeded(seed + value))
+            counts = mechanism.count(rows)
+            _require_support(mechanism, f"value {value}", np.arange(mechanism.size) == value, counts, samples, alpha)
+            held += counts[value]
             lit.append(count_bits(rows, mechanism.report_bits))
-        ones = np.array(lit)
-        for hits in (ones, _LARGE_SAMPLES - ones):
-            _require_bits_private(mechanism, hits, FALSE_ALARMS / tests)
+        pooled, own = np.array([held]), np.ones(1, bool)  # a fault that every value shares is seen much better
+        _require_support(mechanism, f"{len(values)} values", own, pooled, len(values) * samples, alpha)
+        if mechanism.requested_epsilon <= _LARGEST_PRIVATE_BITS_EPSILON and mechanism in some:
+            ones = np.array(lit)
+            for hits in (ones, samples - ones):
+                _require_bits_private(mechanism, hits, alpha)
 
 
-def _require_support(mechanism: Mechanism, value: int, counts: NDArray[np.int64], alpha: float) -> None:
-    """The reports of this value support every item about as often as p* or q* says."""
+def _affordable_samples(mechanism: Mechanism) -> int:
+    """The number of reports of each value that take some tenths of a second at most."""
+    affordable = min(_LARGE_SAMPLES, _LARGEST_SAMPLE_BYTES // mechanism.report_bytes)
+    return min(affordable, _MOST_PAIRS // mechanism.size) if mechanism.counts_pairs else affordable
+
+
+def _require_support(
+    mechanism: Mechanism, values: str, held: Flags, counts: NDArray[np.int64], samples: int, alpha: float
+) -> None:
+    """The reports of these values support every item about as often as p* (if it is held) or q* says."""
     from scipy.stats import binom
 
-    held = np.arange(mechanism.size) == value
     expected = np.where(held, mechanism.p_star, mechanism.q_star)
-    tail = np.minimum(binom.cdf(counts, _LARGE_SAMPLES, expected), binom.sf(counts - 1, _LARGE_SAMPLES, expected))
+    tail = np.minimum(binom.cdf(counts, samples, expected), binom.sf(counts - 1, samples, expected))
     worst = int(np.argmin(tail))
-    which = "p*" if worst == value else "q*"
+    which, item = ("p*", "the held item") if held.size == 1 else ("p*" if held[worst] else "q*", f"item {worst}")
     require(
         tail[worst] >= alpha,
-        f"{mechanism!r}: {counts[worst]} of {_LARGE_SAMPLES} reports of value {value} support item {worst}; expected "
-        f"about {expected[worst] * _LARGE_SAMPLES:.0f}, since {which} is {expected[worst]:.6g}",
+        f"{mechanism!r}: {counts[worst]} of {samples} reports of {values} support {item}; expected about "
+        f"{expected[worst] * samples:.0f}, since {which} is {expected[worst]:.6g}",
     )
 
 
@@ -140,13 +161,16 @@ def _require_bits_private(mechanism: Mechanism, hits: NDArray[np.int64], alpha: 
     )
 
 
-def _listable(mechanism: Mechanism) -> Mechanism:
-    """The mechanism itself, or at a width of 8 bits if it has too many possible reports to list at 64."""
-    try:
-        mechanism.channel()
-    except ChannelTooLargeError:
-        return mechanism.at_width(8)
-    return mechanism
+def _listable(mechanism: Mechanism) -> Mechanism | None:
+    """The mechanism, or at a width of 8 bits if its reports are too many to list at 64; none if too many even then."""
+    for width in (mechanism.width, 8):
+        made = mechanism.at_width(width)
+        try:
+            made.channel()
+        except ChannelTooLargeError:
+            continue
+        return made
+    return None
 
 
 def _chi_square(observed: Any, expected: Any) -> tuple[float, int]:

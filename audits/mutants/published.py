@@ -1,4 +1,4 @@
-"""Mechanisms with bugs that published LDP code has had. The audit fails unless the checks catch every one of them."""
+"""Mechanisms with bugs that published LDP code has had."""
 
 from __future__ import annotations
 
@@ -60,6 +60,3 @@ class ModuloBias(RandomizedResponse):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         return super().randomize(values, _Modulo(source))
-
-
-MUTANTS = (UnclearedBit, SwappedProbabilities, ModuloBias)
