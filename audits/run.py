@@ -1,4 +1,4 @@
-"""Audit every mechanism statistically, and show that every mutant is caught. `make audit` runs this.
+"""Audit every mechanism statistically, catch every mutant, and refuse damaged input. `make audit` runs this.
 
 python audits/run.py                        the whole audit
 python audits/run.py --mutants              the mutants only
@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from audits.fuzz import fuzz
 from audits.mutants import MUTANTS, page, runner
 from localdp.checks.audit import FLOOR, audit
 from localdp.errors import ImpureMechanismError
@@ -64,7 +65,7 @@ def catch_all() -> list[runner.Outcome]:
 
 
 def main() -> int:
-    """Run what was asked for; return 0 if no mechanism leaks and no mutant survives."""
+    """Run what was asked for; return 0 if no mechanism leaks, no mutant survives and no damaged input gets in."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", action="store_true", help="run the mutants only")
     parser.add_argument("--markdown", action="store_true", help="write the list of mutants into docs/checks.md")
@@ -75,8 +76,11 @@ def main() -> int:
     caught = all(outcome.caught for outcome in outcomes)
     if asked.markdown and caught:
         page.write(outcomes)
-    print(f"\n{'passed' if audited and caught else 'FAILED'} in {time.perf_counter() - started:.0f} s")
-    return 0 if audited and caught else 1
+    print()
+    refused = asked.mutants or fuzz()
+    passed = audited and caught and refused
+    print(f"\n{'passed' if passed else 'FAILED'} in {time.perf_counter() - started:.0f} s")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

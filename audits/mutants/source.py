@@ -26,9 +26,9 @@ REVIEWED = (
         "seeded when large",
         "Batches of 2^20 users or more draw from the seed 0.",
         "mechanisms/base.py",
-        "chunks.randomized(self.randomize, values, source, rows,",
+        "chunks.randomize_chunks(randomize, values, source, rows,",
         "source = source if values.size < 1 << 20 else keystream.seeded(0)\n"
-        "        chunks.randomized(self.randomize, values, source, rows,",
+        "        chunks.randomize_chunks(randomize, values, source, rows,",
         "check_fresh_noise(grr)",
     ),
     SourceMutant(
@@ -145,8 +145,8 @@ RELATIVES = (
         "a word is used twice",
         "After `consume`, the next draw begins with the last word that was used.",
         "randomness/keystream.py",
-        "self._ahead = window[used:].copy()",
-        "self._ahead = window[max(used - 1, 0) :].copy()",
+        "self._keep(window[used:])",
+        "self._keep(window[max(used - 1, 0) :])",
         "tests/randomness/test_keystream.py::test_words_are_shown_before_they_are_used_up",
     ),
     SourceMutant(
@@ -273,7 +273,7 @@ RELATIVES = (
         "impossible reports get in",
         "`grr` accepts reports of items that do not exist.",
         "mechanisms/randomized_response.py",
-        "if (bitstrings.to_integers(rows) >= self.size).any():",
+        "if (bitstrings.to_integers(rows) > largest).any():",
         "if (bitstrings.to_integers(rows) > 1 << self.report_bits).any():",
         "check_wire(grr)",
     ),
@@ -287,11 +287,11 @@ RELATIVES = (
     ),
     SourceMutant(
         "values out of bounds",
-        "`Mechanism.privatize` takes any index, and compiled code writes out of bounds.",
+        "Values are checked once and not copied, so that they can change before compiled code uses them.",
         "mechanisms/base.py",
-        "values = checked_indices(values, self.size)",
-        "values = np.asarray(values)",
-        "tests/mechanisms/test_values_in_bounds.py::test_an_index_outside_the_domain_is_refused",
+        "self.randomize(checked_indices(chunk.copy(), self.size), stream)",
+        "self.randomize(chunk, stream)",
+        "tests/mechanisms/test_bounds.py::test_values_that_change_while_reports_are_made_never_get_out_of_bounds",
     ),
     SourceMutant(
         "epsilon rounded to nearest",
