@@ -175,3 +175,25 @@ def test_values_must_be_a_flat_list_of_items(values):
 def test_domain_cannot_be_changed():
     with pytest.raises(AttributeError, match="Domain is a value"):
         Domain(["a", "b"]).items = ("b", "a")
+
+
+@pytest.mark.parametrize("other", [None, "rest"])
+@given(numbers=st.lists(st.integers(-(2**53) + 1, 2**53 - 1), min_size=2, max_size=12, unique=True), data=st.data())
+def test_whole_numbers_are_found_at_once_as_one_by_one(other, numbers, data):
+    domain = Domain(numbers, other=other)
+    asked = data.draw(st.lists(st.sampled_from(numbers) | st.integers(-(2**70), 2**70), max_size=12))
+    expected = [numbers.index(number) if number in numbers else len(numbers) for number in asked]
+    if other is None and len(numbers) in expected:
+        with pytest.raises(UnknownItemError, match="not among"):
+            domain.indices(asked)
+    else:
+        assert domain.indices(asked).tolist() == expected
+        assert domain.indices([float(number) for number in asked if abs(number) < 2**53]).tolist() == [
+            place for place, number in zip(expected, asked, strict=True) if abs(number) < 2**53
+        ]
+
+
+def test_large_numbered_domains_are_compared_at_once():
+    assert Domain(2**32) == Domain(2**32)
+    assert Domain(2**32) != Domain(2**32, other=7)
+    assert repr(Domain(9, other=7)) == "Domain(9, other=7)"

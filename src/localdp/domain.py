@@ -90,6 +90,10 @@ class Domain(Frozen):
                 return _numbers_or_other(values, self.size, self.other_index)
             return checked_indices(values if isinstance(values, np.ndarray) else list(values), self.size)
         listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # masked ones are None
+        if self._sorted_numbers is not None and listed and set(map(type, listed)) == {int}:
+            found = self._find_numbers(listed)
+            if found is not None:
+                return found
         if self._all_text and self.other is None:
             try:
                 return np.fromiter(map(self._index.__getitem__, listed), np.int64, len(listed))
@@ -110,6 +114,8 @@ class Domain(Frozen):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain) or self.items != other.items or self.other != other.other:
             return False  # items that differ have different texts
+        if isinstance(self.items, range):
+            return True
         if list(map(type, (*self.items, self.other))) == list(map(type, (*other.items, other.other))):
             return True
         return canonical_json.dumps(self.to_json()) == canonical_json.dumps(other.to_json())
@@ -118,9 +124,32 @@ class Domain(Frozen):
         return hash((self.items, self.other))
 
     def __repr__(self) -> str:
+        rest = "" if self.other is None else f", other={self.other!r:.40}"
         if isinstance(self.items, range):
-            return f"Domain({self.size})"
-        return f"Domain({list(self.items) if self.size <= 6 else [*self.items[:5], '...']}, {self.size} items)"
+            return f"Domain({self.size}{rest})"
+        return f"Domain({list(self.items) if self.size <= 6 else [*self.items[:5], '...']}, {self.size} items{rest})"
+
+    def _find_numbers(self, numbers: list[int]) -> Indices | None:
+        """The index of each whole number, by searching all of them at once; None if one needs a closer look."""
+        ascending, indices = self._sorted_numbers  # type: ignore[misc]
+        try:
+            asked = np.array(numbers, np.int64)
+        except OverflowError:
+            return None
+        places = np.minimum(np.searchsorted(ascending, asked), self.size - 1)
+        known = ascending[places] == asked
+        if self.other is not None:
+            return np.where(known, indices[places], self.other_index)
+        return indices[places] if known.all() else None
+
+    @cached_property
+    def _sorted_numbers(self) -> tuple[Indices, Indices] | None:
+        """The items in ascending order, and their indices, if all items are whole numbers."""
+        if set(map(type, self.items)) != {int}:
+            return None
+        items = np.array(self.items, np.int64)
+        order = np.argsort(items, kind="stable")
+        return items[order], order.astype(np.int64)
 
     @cached_property
     def _all_text(self) -> bool:
