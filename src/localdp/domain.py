@@ -52,9 +52,9 @@ class Domain(Frozen):
         if size is not None and size > LARGEST_SIZE:
             raise DomainError(f"a domain holds at most 2^32 items, not about 2^{size.bit_length()}")
         self.items: Sequence[Item] = range(size) if size is not None else _checked_items(items)
-        self.other = other
-        if other is not None:
-            self._place_other(other)
+        self.other: Item | None = other.item() if isinstance(other, np.generic) else other
+        if self.other is not None:
+            self._place_other(self.other)
         if len(self.items) < 2:
             raise DomainError(
                 "a domain needs at least two items: with "
@@ -85,6 +85,11 @@ class Domain(Frozen):
         """
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
+        if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+            raise UnknownItemError("times and durations cannot be items: give their text or their number instead")
+        if hasattr(values, "to_pylist"):  # an Arrow array, whose elements are not plain values
+            values = values.to_pylist()
+            assert isinstance(values, list)  # noqa: S101 (for the type checker)
         if isinstance(self.items, range):
             if self.other is not None:
                 return _numbers_or_other(values, self.size, self.other_index)
@@ -197,7 +202,7 @@ def checked_indices(values: Any, size: int) -> Indices:
     if array.dtype == np.int64 and array.ndim == 1 and int(array.view(np.uint64).max()) < size:
         return array  # as unsigned numbers, negative ones are large
     places = f"0..{size - 1}"
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+    if array.ndim != 1 or array.dtype.kind not in "iu":
         listed = array.tolist() if array.ndim else [values]
         strange = [value for value in listed if type(value) is not int or not 0 <= value < size]
         raise _unknown(strange or listed, places)
@@ -231,7 +236,8 @@ def _numbers_or_other(values: Any, size: int, other: int) -> Indices:
 
 def _number_or_other(value: Any, size: int, other: int) -> int:
     plain = value.item() if isinstance(value, np.generic) else value
-    is_whole = type(plain) is int or (type(plain) is float and plain.is_integer())
+    is_whole = isinstance(plain, int) and not isinstance(plain, bool)
+    is_whole = is_whole or (isinstance(plain, float) and plain.is_integer())
     return int(plain) if is_whole and 0 <= plain < size else other
 
 

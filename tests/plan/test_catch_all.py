@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from enum import IntEnum
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,3 +162,46 @@ def test_a_catch_all_need_not_have_the_type_of_the_column(tmp_path, ending):
 def test_the_error_recommends_it_and_says_why():
     with pytest.raises(UnknownItemError, match=r"catch-all item .* other='something else'.* would tell that"):
         ldp.Plan(["tea", "coffee"], epsilon=1.0).privatize(["cocoa"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize(("other", "rest"), [(None, files.UNKNOWN), (7, 7)])
+def test_numbered_items_of_any_number_are_found_in_files(tmp_path, ending, other, rest):
+    """A table of 2^32 numbers would not fit into memory."""
+    path = tmp_path / f"values.{ending}"
+    files.write_table(ldp.Table({"number": np.array([0, 2**32 - 1, 2**32, 5, -1])}), path)
+    (found,) = files.indices(path, None, ldp.Domain(2**32, other=other))
+    assert found.tolist() == [0, 2**32 - 1, rest, 5, rest]
+
+
+def test_a_number_in_a_csv_file_is_written_in_one_way(tmp_path):
+    (tmp_path / "v.csv").write_text("n,x\n7,\n07,\n+7,\n7.0,\n 7,\n99999999999,\nseven,\n")
+    (found,) = files.indices(tmp_path / "v.csv", "n", ldp.Domain(10, other=9))
+    assert found.tolist() == [7, 9, 9, 9, 9, 9, 9]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_unsigned_numbers_do_not_wrap_round(tmp_path, ending):
+    path = tmp_path / f"values.{ending}"
+    files.write_table(ldp.Table({"number": np.array([2**64 - 1, 5, 2**63], np.uint64)}), path)
+    for domain, expected in ((ldp.Domain([-1, 5], other="more"), [2, 1, 2]), (ldp.Domain(9, other=8), [8, 5, 8])):
+        (found,) = files.indices(path, None, domain)
+        assert found.tolist() == expected
+
+
+def test_other_kinds_of_values_are_what_they_equal_or_refused():
+    class Answer(IntEnum):
+        YES = 1
+
+    assert ldp.Domain(3, other=2).indices([Answer.YES, 0]).tolist() == [1, 0]
+    assert DRINKS.domain.indices(pa.array(["tea", "cocoa", None])).tolist() == [0, 2, 2]
+    for kind in ("m8[s]", "M8[ns]"):
+        for domain in (ldp.Domain(5), ldp.Domain([1, 2]), ldp.Domain(5, other=4)):
+            with pytest.raises(UnknownItemError, match="times and durations"):
+                domain.indices(np.array([1, "NaT"], kind))
+
+
+@pytest.mark.parametrize("other", [np.int64(3), np.float64(0.5), np.str_("rest")])
+def test_a_numpy_scalar_is_a_catch_all_like_any_other(other):
+    plan = ldp.Plan([1, 2, "a"], "grr", 1.0, other=other)
+    assert ldp.Plan.from_json(plan.to_json()) == plan

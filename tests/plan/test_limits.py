@@ -111,3 +111,10 @@ def test_no_device_draws_a_subset_for_hours():
 @pytest.mark.parametrize("name", ["grr", "sue", "oue", "olh", "blh", "llh"])
 def test_other_mechanisms_take_one_round(name):
     assert ldp.Plan(10**6, name, 1.0).mechanism.rounds == 1
+
+
+def test_a_name_of_megabytes_is_refused_at_once_and_shown_short():
+    document = PLAN.to_json().replace('"oue"', '"' + "q" * 5_000_000 + '"')
+    with pytest.raises(PlanError, match="there is no mechanism 'qqq") as caught:
+        ldp.Plan.from_json(document)
+    assert len(str(caught.value)) < 400

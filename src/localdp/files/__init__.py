@@ -17,7 +17,7 @@ checksum. What is not a regular file is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,16 +73,50 @@ def indices(
     None if the file has only one.
     """
     pyarrow = load_pyarrow("compute")
-    file_format, items = format_of(path), None
+    file_format, find = format_of(path), None
     rest = UNKNOWN if domain.other is None else domain.other_index
     for piece in file_format.column(checked_regular_file(path, DataFileError), column, progress):
-        if items is None:
-            items = _typed_items(domain, piece.type, path) if file_format.typed else _items_as_text(domain)
+        if find is None:
+            find = _finder(domain, piece.type, path, typed=file_format.typed)
         try:
-            found = pyarrow.compute.index_in(piece.cast(items.type, safe=domain.other is None), items, skip_nulls=True)
+            found = find(piece)
         except pyarrow.ArrowException as error:
             raise DataFileError(f"{path} has values that cannot be items: {first_line(error)}") from None
         yield pyarrow.compute.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _finder(
+    domain: Domain, given: pa.DataType, path: str | os.PathLike[str], *, typed: bool
+) -> Callable[..., pa.Array]:
+    """A function from values to the indices of items, with nulls for values that are not items."""
+    compute = load_pyarrow("compute").compute
+    if isinstance(domain.items, range):
+        if typed:
+            _check_column_type({int}, given, path)
+        return lambda piece: _numbers_below(domain.size, piece, typed=typed)
+    items = _typed_items(domain, given, path) if typed else _items_as_text(domain)
+    return lambda piece: compute.index_in(_without_large(piece).cast(items.type), items, skip_nulls=True)
+
+
+def _numbers_below(size: int, piece: pa.Array, *, typed: bool) -> pa.Array:
+    """Whole numbers from 0 to size - 1, and nulls for everything else. (A list of all 2^32 numbers would not fit.)"""
+    pyarrow = load_pyarrow("compute")
+    compute = pyarrow.compute
+    if not typed:  # only the plain way of writing a number is that number: not 07, +7 or 7.0
+        plain = compute.match_substring_regex(piece, "^(0|[1-9][0-9]{0,9})$")
+        piece = compute.if_else(plain, piece, None).cast(pyarrow.int64())
+    piece = _without_large(piece).cast(pyarrow.int64())
+    inside = compute.and_(compute.greater_equal(piece, 0), compute.less(piece, size))
+    return compute.if_else(inside, piece, None)
+
+
+def _without_large(piece: pa.Array) -> pa.Array:
+    """The column with nulls for whole numbers that do not fit int64: no item is that large."""
+    pyarrow = load_pyarrow("compute")
+    if piece.type != pyarrow.uint64():
+        return piece
+    fits = pyarrow.compute.less(piece, pyarrow.scalar(2**63, pyarrow.uint64()))
+    return pyarrow.compute.if_else(fits, piece, None)
 
 
 def distinct(path: str | os.PathLike[str], column: str | None) -> list[Item]:
@@ -133,10 +167,17 @@ def _items_as_text(domain: Domain) -> pa.Array:
 def _typed_items(domain: Domain, given: pa.DataType, path: str | os.PathLike[str]) -> pa.Array:
     """The items as an Arrow array. A column of the `given` type must be comparable with it, or is an error."""
     pyarrow = load_pyarrow()
-    types = pyarrow.types
     # A catch-all need not have the type of the column: it stands for what no cell holds.
-    listed = list(domain.items) if domain.other is None else [None if i == domain.other else i for i in domain.items]
-    item_types = {type(item) for item in listed if item is not None} if not isinstance(domain.items, range) else {int}
+    rest = None if domain.other is None else domain.other_index
+    listed = [None if index == rest else item for index, item in enumerate(domain.items)]
+    item_type = _check_column_type({type(item) for item in listed if item is not None}, given, path)
+    arrow_types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+    return pyarrow.array(listed, arrow_types[item_type])
+
+
+def _check_column_type(item_types: set[type], given: pa.DataType, path: str | os.PathLike[str]) -> type:
+    """The one type of all items, if a column of the `given` type can hold them."""
+    types = load_pyarrow().types
     fits = {
         str: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
         int: types.is_integer(given),
@@ -147,8 +188,7 @@ def _typed_items(domain: Domain, given: pa.DataType, path: str | os.PathLike[str
         names = {str: "text", int: "whole numbers", float: "numbers", bool: "booleans"}
         wanted = " and ".join(sorted(names[item_type] for item_type in item_types))
         raise DataFileError(f"the column of {path} holds {given}, and the items of the plan are {wanted}")
-    arrow_types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
-    return pyarrow.array(listed, arrow_types[next(iter(item_types))])
+    return next(iter(item_types))
 
 
 def _item_as_text(item: Item) -> str:

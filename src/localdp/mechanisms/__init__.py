@@ -89,9 +89,9 @@ def create(name: str, size: int, epsilon: float) -> Choice:
         raise ImpureMechanismError.of(_IMPURE[name])
     if name not in MECHANISMS:
         known = [*sorted(MECHANISMS), "auto"]
-        close = get_close_matches(name.lower(), known, n=1)
+        close = get_close_matches(name[:20].lower(), known, n=1)  # a plan from elsewhere may have a name of megabytes
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UnknownMechanismError(f"there is no mechanism {name!r}; {hint}there are {', '.join(known)}")
+        raise UnknownMechanismError(f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}")
     mechanism = MECHANISMS[name](size, epsilon)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
 

@@ -51,6 +51,7 @@ class UnaryEncoding(BitmapMechanism):
         noise = rare_bits.rare_bits if rare_bits.jumping_pays(self.noise, self.width) else biased_bits
         words = noise(source, values.size, self.size, self.noise, self.width)
         replace_bits(words, values, coins, self.keep)
+        coins[:] = 0  # together with the report, they would tell the value
         return bitstrings.from_words(words, self.size)
 
     def channel(self) -> Channel:

@@ -43,10 +43,19 @@ class Limits(Frozen):
             return  # it is not a plan, as the next step will say
         items = domain.get("items")
         self._check_size(len(items) if isinstance(items, list) else 0)
+        epsilon = document.get("epsilon")
+        if isinstance(epsilon, float | int):
+            self._check_epsilon(epsilon)
         if self.needs_other and "other" not in domain:
             raise PlanLimitError(
                 "this plan has no catch-all item, and this device answers only plans with one: staying silent would "
                 "tell that its value is not listed"
+            )
+
+    def _check_epsilon(self, epsilon: float) -> None:
+        if self.most_epsilon < epsilon <= LARGEST_EPSILON:  # a larger one is no epsilon at all, as the plan will say
+            raise PlanLimitError(
+                f"this plan asks for epsilon {epsilon:g}, and this device gives at most {self.most_epsilon:g}"
             )
 
     def _check_size(self, size: int) -> None:
@@ -55,11 +64,7 @@ class Limits(Frozen):
 
     def check(self, mechanism: Mechanism) -> None:
         """Raise a `PlanLimitError` if a report by this mechanism would go past a limit."""
-        if mechanism.requested_epsilon > self.most_epsilon:
-            raise PlanLimitError(
-                f"this plan asks for epsilon {mechanism.requested_epsilon:g}, and this device gives at most "
-                f"{self.most_epsilon:g}"
-            )
+        self._check_epsilon(mechanism.requested_epsilon)
         self._check_size(mechanism.size)
         if mechanism.report_bytes > self.most_report_bytes:
             raise PlanLimitError(

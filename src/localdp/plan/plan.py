@@ -104,7 +104,8 @@ class Plan(Frozen):
 
         A device sets limits on what it is ready to do: a larger epsilon than `most_epsilon`, a longer report than
         `most_report_bytes` or more items than `most_items` are a `PlanLimitError`, and with `needs_other` also a plan
-        without a catch-all. Whatever is set, no report is longer than 16 MiB or takes more than 2^17 rounds of drawing.
+        without a catch-all. Whatever is set, a plan whose reports are longer than 16 MiB or take more than 2^17
+        rounds of drawing is refused too.
 
         >>> plan = Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0)
         >>> Plan.from_json(plan.to_json(), most_epsilon=2.0) == plan

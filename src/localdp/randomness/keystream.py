@@ -19,6 +19,7 @@ True
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
 import os
 import sys
@@ -90,6 +91,7 @@ class _Encryptor(Protocol):
 
 
 _STREAMS: weakref.WeakSet[Keystream] = weakref.WeakSet()
+_CIPHERS = "cryptography.hazmat.primitives.ciphers"
 
 
 def _renew_after_fork() -> None:
@@ -104,8 +106,14 @@ def _renew_after_fork() -> None:
             stream._rekey()
 
 
+def _load_cipher_before_fork() -> None:
+    """Finish loading the cipher: a child could wait forever for an import that another thread began before the fork."""
+    if len(_STREAMS):
+        importlib.import_module(_CIPHERS)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_after_fork)
+    os.register_at_fork(before=_load_cipher_before_fork, after_in_child=_renew_after_fork)
 
 
 class Keystream(Entropy):
@@ -128,6 +136,7 @@ class Keystream(Entropy):
     def _rekey(self) -> None:
         """Take a new key from the operating system, unless one was given, and drop all words that were not used."""
         self._secret = os.urandom(16) if self._key is None else self._key
+        self._ahead[:] = 0
         self._encryptor, self._ahead = None, self._ahead[:0]
         self._process = os.getpid()
 
@@ -171,10 +180,9 @@ class Keystream(Entropy):
 
     def _keep(self, unused: Words) -> None:
         """Keep the words that were not used for the next draw, and clear the places where they were."""
-        kept = unused.copy()
+        used, self._ahead = self._ahead, unused.copy()  # in this order, so that no error leaves a stream of zeros
+        used[:] = 0
         unused[:] = 0
-        self._ahead[:] = 0
-        self._ahead = kept
 
     def bits(self, who: Who, count: int) -> Words:  # noqa: ARG002 (all 64 bits of a word are fair)
         return self.words(who if isinstance(who, int) else who.size)
