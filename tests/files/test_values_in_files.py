@@ -73,7 +73,7 @@ def test_items_that_are_written_alike_are_refused_in_text(tmp_path):
 @pytest.mark.parametrize("extension", TYPED)
 def test_columns_that_cannot_hold_items_are_refused(tmp_path, extension):
     path = write_typed(pa.table({"item": pa.array([[1]])}), tmp_path / f"some.{extension}")
-    with pytest.raises(DataFileError, match="holds list<.*>, and the items of the plan are whole numbers"):
+    with pytest.raises(DataFileError, match=r"holds list<.*>, and the items of the plan are whole numbers"):
         all_indices(path, None, [1, 2])
 
 
