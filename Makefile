@@ -15,7 +15,7 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	@echo "  . $(BIN)/activate                        # puts localdp on your path"
 
 test: lint  ## Run the linters, the type checker and every test, on all processors
-	$(BIN)/python -m pytest -q -n auto --durations=5
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
