@@ -130,8 +130,9 @@ class Smooth(Prior):
             observations.binned[1],
             basis.at(observations.tail),
             observations.d,
-            observations.mean,
-            max(observations.spread, observations.mean**2) / observations.d,
+            observations.mean * observations.d,
+            float(observations.tail.sum()),
+            float(observations.noise.variance_at(observations.tail).sum()),
         )
         return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
 

@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from localdp.types import Vector
 
-MEAN_WEIGHT = 0.05
+MEAN_WEIGHT = 1.0
 """The weight of the known mean, as a fraction of 1/variance."""
 
 _STEPS = 60  # Newton steps at most; see decision 8 for why Newton
@@ -41,8 +41,9 @@ class LikelihoodTerms:
     counts: Vector  # how many items each point stands for
     exact: Vector  # the basis functions at frequencies that were observed without noise, a row for each
     d: int  # the number of items
-    mean: float  # the known mean of the frequencies
-    mean_variance: float  # the variance of the mean of d frequencies drawn from the prior
+    total: float
+    tail_sum: float
+    tail_variance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +147,16 @@ class LogLinear:
         share = (joint * (data.counts / density)[:, None]).sum(axis=0)
         explained = (basis * share[:, None]).T @ basis - (posterior * data.counts[:, None]).T @ posterior
 
-        mean = float(mass @ whole.k)
-        mean_slope = (mass * whole.k) @ whole.basis - mean * expected
-        weight = MEAN_WEIGHT / data.mean_variance
-        off, away = mean - data.mean, theta - center
+        k = self.data_nodes.k
+        away_from = k[None, :] * 1.0
+        means = (joint @ k) / density  # E[f | fhat]
+        squares = (joint @ k**2) / density
+        variance = float(data.counts @ (squares - means**2)) + data.tail_variance
+        total = float(data.counts @ means) + data.tail_sum
+        cross = (joint @ (k[:, None] * basis)) / density[:, None]
+        mean_slope = data.counts @ (cross - means[:, None] * posterior)
+        weight = MEAN_WEIGHT / max(variance, 1e-9)
+        off, away = total - data.total, theta - center
         return _Value(
             likelihood - 0.5 * weight * off**2 - 0.5 * float(penalty @ away**2),
             gradient - weight * off * mean_slope - penalty * away,
