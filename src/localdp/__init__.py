@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from localdp import datasets, errors, mechanisms, metrics
 from localdp.domain import Domain
-from localdp.errors import LocalDPError
+from localdp.errors import DoubtfulEstimateWarning, LocalDPError
 from localdp.estimate import Estimate
 from localdp.hitters import HeavyHitters
 from localdp.mechanisms import Channel, Mechanism
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
     from localdp.priors import (
         NPMLE,
+        Bulk,
         FittedPrior,
         Fixed,
         Gaussian,
@@ -46,9 +47,11 @@ __all__ = [
     "NPMLE",
     "Advice",
     "Aggregate",
+    "Bulk",
     "Calibrated",
     "Channel",
     "Domain",
+    "DoubtfulEstimateWarning",
     "Estimate",
     "FittedPrior",
     "Fixed",

@@ -124,3 +124,7 @@ class WireError(InvalidInputError):
     def __init__(self, code: WireCode, message: str) -> None:
         super().__init__(f"{message} [{code}]")
         self.code = code
+
+
+class DoubtfulEstimateWarning(UserWarning):
+    """The estimates contradict their stated noise or their known total, so results that rest on them are doubtful."""

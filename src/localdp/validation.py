@@ -148,6 +148,16 @@ def checked_variance(variance: Any) -> float:
     return value
 
 
+def checked_total(total: Any) -> float | None:
+    """The sum of all frequencies as a float; None if it is not known."""
+    if total is None:
+        return None
+    number = checked_number(total, "a total is the sum of all frequencies: a finite number above 0, or None")
+    if not number > 0:
+        raise FrequencyError(f"a total is the sum of all frequencies: a finite number above 0, or None, not {number:g}")
+    return number
+
+
 def checked_excess_variance(excess: Any) -> float:
     """The variance that each holder of an item adds to the item's estimate; it may be negative."""
     value = checked_number(excess, "excess_variance is one number, the same for all items")

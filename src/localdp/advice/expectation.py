@@ -66,7 +66,7 @@ class ExpectedObservations(Observations):
         # Leave out frequencies so large that fewer than half an item is expected to reach them: a sample would not
         # contain them.
         likely = shape.items * np.cumsum(shape.masses[::-1])[::-1] > 0.5
-        return cls(shape.frequencies[likely], noise, shape.users, shape)
+        return cls(shape.frequencies[likely], noise, shape.users, float(shape.users), shape)
 
     @property
     def d(self) -> int:

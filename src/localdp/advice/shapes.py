@@ -122,7 +122,7 @@ def _zipf(items: int, users: int) -> tuple[Vector, Vector]:
 def _power_law(items: int, users: int) -> tuple[Vector, Vector]:
     """Quadrature nodes and weights of the power law that has the right mean."""
     any_estimates = np.broadcast_to(np.zeros(1), items)  # the fit uses only their number and that of the users
-    prior = PowerLaw().fit(Observations(any_estimates, Noise(1.0), users), "mean-variance")
+    prior = PowerLaw().fit(Observations(any_estimates, Noise(1.0), users, users), "mean-variance")
     quadrature = logarithmic(1, users, step=_LOG_STEP)
     masses = np.exp(prior.log_mass(quadrature.nodes)) * quadrature.weights
     # The power law starts at frequency 1. If there are fewer users than items, the remaining items have frequency 0.

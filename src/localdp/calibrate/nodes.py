@@ -3,9 +3,10 @@
     sum over k of p_f(k) F(k)   ~   sum over nodes of exp(log weight) * F(node)
 
 F is the likelihood of an estimate times something smooth, so it matters only within a few deviations of the noise
-around the estimate, and panels as wide as a deviation are narrow enough. There are three kinds of priors:
+around the estimate, and panels as wide as a deviation are narrow enough. There are four kinds of priors:
 
 - atoms: they are the nodes;
+- cells: two nodes in each cell of the core, and beyond the core a window around every estimate;
 - heavy tails (power laws and their like): all frequencies up to `CORE_DEVIATIONS` of the noise, and beyond them a
   window around every estimate;
 - light tails (Gaussian, Laplace, Poisson; those with a `feature`): such a prior may pull a far estimate a long way
@@ -21,6 +22,7 @@ import numpy as np
 
 from localdp.kernels.quadrature import EXACT_UP_TO, SMOOTH_SCALE, Quadrature, growing_edges, panels, whole_numbers
 from localdp.priors.base import FittedPrior
+from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH
 from localdp.priors.fitting.parametric import FEATURE_REACH
@@ -57,8 +59,11 @@ def posterior_nodes(
     if prior.atoms is not None:
         return WeightedNodes(*prior.atoms, np.zeros(prior.atoms[0].size, bool))
     all_breaks = np.concatenate([prior.edges, breaks])
-    build = _light_tailed if prior.feature else _heavy_tailed
-    quadrature = build(prior, noise, estimates, span, all_breaks)
+    if isinstance(prior, CellPrior):
+        quadrature = _in_cells(prior, noise, estimates, span, all_breaks)
+    else:
+        build = _light_tailed if prior.feature else _heavy_tailed
+        quadrature = build(prior, noise, estimates, span, all_breaks)
     with np.errstate(divide="ignore"):
         log_weights = prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
     possible = np.isfinite(log_weights)
@@ -69,12 +74,31 @@ def posterior_nodes(
     return WeightedNodes(k, log_weights, k != np.floor(k))
 
 
+def _in_cells(prior: CellPrior, noise: Noise, estimates: Vector, span: Span, breaks: Vector) -> Quadrature:
+    """The cells as panels with two nodes each, and a window around every estimate beyond the core.
+
+    A cell of one frequency is a node itself. Cells are cut where there is a break.
+    """
+    ends = prior.cells.ends
+    core = max(CORE_DEVIATIONS * noise.deviation, float(ends[min(ends.size, EXACT_UP_TO) - 1]))
+    used = int(np.searchsorted(ends, core + NOISE_REACH * noise.deviation_at(core)))
+    edges = np.append(-0.5, ends[: used + 1] + 0.5)
+    inside = breaks[(breaks > edges[0]) & (breaks < edges[-1])]
+    edges = np.unique(np.concatenate([edges, inside]))
+    single = np.diff(edges) == 1
+    whole = edges[1:][single] - 0.5
+    wide = panels(edges, 2)
+    kept = np.repeat(~single, 2)
+    parts = [Quadrature(whole, np.ones(whole.size)), Quadrature(wide.nodes[kept], wide.weights[kept])]
+    return Quadrature.join(*parts, *_windows(prior, noise, estimates, span, float(edges[-1]), breaks))
+
+
 def _heavy_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Span, breaks: Vector) -> Quadrature:
     """All frequencies of the core, and a window around every estimate beyond it."""
     exact = min(prior.n, EXACT_UP_TO)
     parts = [whole_numbers(prior.first, exact)]
     core = CORE_DEVIATIONS * noise.deviation
-    stop = min(prior.n + 0.5, core + NOISE_REACH * _deviation(noise, core))
+    stop = min(prior.n + 0.5, core + NOISE_REACH * noise.deviation_at(core))
     covered = exact + 0.5
     if stop > covered:
         parts += _stretch(covered, stop, noise, breaks, prior.largest)
@@ -89,7 +113,7 @@ def _windows(
 
     An estimate above the largest frequency of the prior has its window there.
     """
-    limit = covered - NOISE_REACH * _deviation(noise, covered)
+    limit = covered - NOISE_REACH * noise.deviation_at(covered)
     centre, width = prior.feature or (0.0, np.inf)
     if span[1] <= limit:
         return []
@@ -119,7 +143,7 @@ def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
     else:
         fine = 2 + int(2 * (bulk[1] - bulk[0]) / min(width, noise.deviation))
         parts.append(_panels_between(np.linspace(bulk[0], bulk[1], fine), breaks))
-    top = min(end, max(bulk[1], span[1] + NOISE_REACH * _deviation(noise, float(prior.n))))
+    top = min(end, max(bulk[1], span[1] + NOISE_REACH * noise.deviation_at(prior.n)))
     for low, high in ((covered, bulk[0]), (bulk[1], top)):
         if high > low:
             step = max(min(noise.deviation, 4 * width), (high - low) / _MOST_PANELS, 1e-9)
@@ -129,7 +153,7 @@ def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
 
 def _stretch(begin: float, end: float, noise: Noise, breaks: Vector, largest: float) -> list[Quadrature]:
     """Nodes from begin to end, as fine as the noise needs; whole numbers at the end of the prior's range."""
-    if _deviation(noise, begin) < SMOOTH_SCALE:
+    if noise.deviation_at(begin) < SMOOTH_SCALE:
         first, last = int(np.ceil(begin)), int(np.floor(end))
         return [whole_numbers(first, last)] if last >= first else []
     parts = []
@@ -138,7 +162,7 @@ def _stretch(begin: float, end: float, noise: Noise, breaks: Vector, largest: fl
         parts.append(whole_numbers(first, int(largest)))
         end = first - 0.5
     if end > begin:
-        parts.append(_panels_between(growing_edges(begin, end, _deviation(noise, begin)), breaks))
+        parts.append(_panels_between(growing_edges(begin, end, noise.deviation_at(begin)), breaks))
     return parts
 
 
@@ -160,8 +184,3 @@ def _union(low: Vector, high: Vector) -> Iterator[Span]:
         end = max(end, b)
     if end > begin:
         yield begin, end
-
-
-def _deviation(noise: Noise, k: float) -> float:
-    """The standard deviation of the noise of an item with frequency k."""
-    return float(np.sqrt(noise.variance_at(np.array(max(k, 0.0)))))

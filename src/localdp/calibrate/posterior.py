@@ -5,23 +5,25 @@ r"""The posterior of a true frequency given its estimate, for millions of items 
 
 Two things make this fast. First, sums over k visit a few hundred nodes instead of all frequencies
 (`localdp.calibrate.nodes`). Second, items with nearly the same estimate have nearly the same posterior, so the results
-are computed on a grid of estimates and interpolated for the items. For an expectation the slope is known too,
+are computed on a grid of estimates and interpolated for the items. A grid of 64 cells to a deviation and cubics through
+its values give seven digits. Where the prior has atoms or steps, or g has a step, each cell is checked at its middle.
+Items in cells that fail, and items outside the grid, are computed one by one. Probabilities are computed as logarithms,
+because most are too small for a float.
 
-    d/dx E[g | x] = Cov( g(f), (f - x)/Var(s | f) | x ),
+**The total.** If the sum of all frequencies is known, every item's posterior uses it. The other items together have
+some distribution, and it is nearly Gaussian, with the mean M - m_i and the variance V - v_i: the sums of all posterior
+means and variances, less the item's own. They must hold what the item does not, so
 
-so a grid of 64 cells to a deviation and cubics through values and slopes give seven digits. Where the prior has atoms
-or steps, or g has a step, each cell is checked at its middle. Items in cells that fail, and items outside the grid,
-are computed one by one. Probabilities are computed as logarithms, because most are too small for a float.
+    Pr(f_i = k | all estimates, total)   proportional to   Pr(f_i = k | fhat_i) N(total - k; M - m_i, V - v_i).
 
-Where frequent items carry more noise, Var = v + e k, an estimate x far below zero would look like a frequent item that
-was unlucky. The log-likelihood ratio of two frequencies k1 < k2 has the derivative (k2 - k1)(e x + v) / (Var1 Var2) in
-x. So, for any prior, the posterior increases with x only where x >= -v/e. A smaller x is replaced by -v/e.
+The posterior means then add up to the total, as far as they are Gaussian: an item of variance v_i takes the share v_i/V
+of what was missing. The factor depends on an item through its estimate alone, so the grid serves here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,19 +38,30 @@ from localdp.types import Places, Vector
 
 _CELLS = 64  # cells of the grid to a deviation of the noise
 _LOWEST = -10.0  # where the grid begins, in deviations; it ends at CORE_DEVIATIONS
-_SMALL = 256  # a table for fewer items than this, or a grid of fewer points, is not worth making
+_SMALL = 256  # a table for fewer items than this is not worth making
 _TOLERANCE = 1e-7  # relative error of a cubic at the middle of its cell
 _ROWS = 4096  # estimates handled together, at most
 _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
 # An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
 # down), so that 5.0000000001 does not become 6.
 _SLACK = 1e-9
+_FARTHEST = 6.0  # the total pulls no harder than if it were this many deviations away from the sum of the means
+_LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
+
+
+@dataclass(frozen=True)
+class _Pull:
+    """What the known total says: `missing` is the total less M, and `variance` is V."""
+
+    missing: float
+    variance: float
 
 
 class Posterior(Frozen):
     """The posteriors of items with these estimates under a prior and a noise.
 
-    Functions to be averaged by `expect` may have steps at the `breaks`.
+    `total` is the sum of all frequencies, if it is known. Functions to be averaged by `expect` may have steps at the
+    `breaks`.
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
@@ -57,16 +70,23 @@ class Posterior(Frozen):
     [10.23, 13.49]
     """
 
-    def __init__(self, prior: FittedPrior, noise: Noise, estimates: Vector, breaks: tuple[float, ...] = ()) -> None:
+    def __init__(
+        self,
+        prior: FittedPrior,
+        noise: Noise,
+        estimates: Vector,
+        breaks: tuple[float, ...] = (),
+        total: float | None = None,
+    ) -> None:
         self.prior = prior
         self.noise = noise.usable(prior.n)
         self._noiseless = noise.is_negligible
         self._clip(estimates)
         nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
-        self.nodes, self._in_panel = nodes.k, nodes.in_panel
-        self._variance = self.noise.variance_at(self.nodes)
-        # log( p_f(k) / sqrt(Var_k) ), the part of the log posterior that does not depend on the estimate.
-        self._offset = nodes.log_weights - 0.5 * np.log(self._variance)
+        self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
+        self._pull: _Pull | None = None
+        if total is not None and not self._noiseless:
+            self._pull = self._pull_of(total)
         self._freeze()
 
     def expect(self, values: Vector | None = None) -> Vector:
@@ -76,11 +96,11 @@ class Posterior(Frozen):
             return g[self._nearest_nodes()]
         table = self._table(g, smooth=values is None)
         if table is None:
-            return self._expect_at(self.estimates, g)[0]
+            return self._expect_at(self.estimates, g)
         within = self._span[0] >= table.start and self._span[1] <= table.start + table.step * table.poor.size
         found, missed = table.interpolate(self.estimates, within)
         if missed.size:
-            found[missed] = self._expect_at(self.estimates[missed], g)[0]
+            found[missed] = self._expect_at(self.estimates[missed], g)
         return found
 
     def deviations(self) -> Vector:
@@ -90,17 +110,16 @@ class Posterior(Frozen):
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
 
-        Under a prior with atoms, both ends are moved outwards by `prior.resolution`. If the prior has mass at 0, a
-        lower end of 1 becomes 0, because noise makes it nearly impossible to tell 1 from 0.
+        If the prior has mass at 0, a lower end of 1 becomes 0, because noise makes it nearly impossible to tell 1 from
+        0.
         """
 
         def interval(total: Vector, k: Vector) -> tuple[float, float]:
             return cumulative.shortest_interval(total, k, level)
 
         low, high = self._for_items(lambda x: self._from_cumulative(x, interval))
-        wider = self.prior.resolution
-        low = np.floor(np.maximum(low - wider, 0.0) + _SLACK)
-        high = np.ceil(np.minimum(high + wider, float(self.prior.n)) - _SLACK) + 0.0  # turns -0.0 into 0.0
+        low = np.floor(np.maximum(low, 0.0) + _SLACK)
+        high = np.ceil(np.minimum(high, float(self.prior.n)) - _SLACK) + 0.0  # turns -0.0 into 0.0
         return (np.where(low <= 1, 0.0, low) if self.nodes[0] == 0 else low), high
 
     def quantiles(self, level: float) -> Vector:
@@ -127,14 +146,24 @@ class Posterior(Frozen):
             found[part] = cumulative.quantiles(total, k, levels[part])
         return np.rint(found)
 
+    @property
+    def variance_without_total(self) -> float:
+        """V, the sum of the variances that the items would have if the total were not known; 0 if it is not."""
+        return 0.0 if self._pull is None else self._pull.variance
+
+    def _pull_of(self, total: float) -> _Pull:
+        """How far the posteriors without the total are from adding up to it."""
+        variance = float(np.square(self.deviations()).sum())
+        limit = _FARTHEST * np.sqrt(variance)
+        return _Pull(float(np.clip(total - self.expect().sum(), -limit, limit)), variance)
+
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
 
         There it can be computed, and it increases with the estimate.
         """
         reach = 1e3 * self.noise.deviation
-        turn = self.noise.variance / self.noise.excess if self.noise.excess > 0 else np.inf
-        low, high = -min(reach, turn), self.prior.n + reach
+        low, high = max(-reach, self.noise.lowest), self.prior.n + reach
         smallest, largest = float(estimates.min()), float(estimates.max())
         if smallest < low or largest > high:
             estimates = np.clip(estimates, low, high)
@@ -174,12 +203,12 @@ class Posterior(Frozen):
         if grid.size < 2 or self.estimates.size < _SMALL:
             return None
         step = float(grid[1] - grid[0])
-        values, slopes = self._expect_at(grid, g)
-        table = CubicTable(float(grid[0]), step, values, slopes * step, np.zeros(grid.size - 1, bool))
+        values = self._expect_at(grid, g)
+        table = CubicTable.through(float(grid[0]), step, values)
         if smooth and self.prior.atoms is None and not self.prior.edges.size:
             return table  # nothing is sharper than the noise: the cubics are good to 1e-7
         middles = (grid[1:] + grid[:-1]) / 2
-        true = self._expect_at(middles, g)[0]
+        true = self._expect_at(middles, g)
         scale = np.maximum(np.abs(true), 1e-5 * np.abs(values).max(initial=1e-300))
         return replace(table, poor=np.abs(table.interpolate(middles)[0] - true) > _TOLERANCE * scale)
 
@@ -195,7 +224,7 @@ class Posterior(Frozen):
         # Without slopes to use, a coarser grid is fine enough for linear interpolation; jumps between atoms need all
         # cells.
         grid = self._grid(_CELLS if self.prior.atoms is not None else _CELLS // 4)
-        inside = (x >= grid[0]) & (x <= grid[-1]) if _SMALL < grid.size < x.size else np.zeros(x.size, bool)
+        inside = (x >= grid[0]) & (x <= grid[-1]) if 1 < grid.size < x.size else np.zeros(x.size, bool)
         one, other = np.empty(x.size), np.empty(x.size)
         if inside.any():
             on_grid = compute(grid)
@@ -208,18 +237,13 @@ class Posterior(Frozen):
             one[~inside], other[~inside] = compute(x[~inside])
         return one, other
 
-    def _expect_at(self, x: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """E[g | x] and its slope in x, for each estimate x."""
-        inverse = 1 / self._variance
-        columns = np.stack([g, g * self.nodes * inverse, g * inverse, self.nodes * inverse, inverse], axis=1)
-        values, slopes = np.empty(x.size), np.empty(x.size)
-        least, most = g.min(), (min(g.max(), self.prior.n) if g is self.nodes else g.max())
+    def _expect_at(self, x: Vector, g: Vector) -> Vector:
+        """E[g | x] for each estimate x."""
+        found = np.empty(x.size)
         for which, weights, start in self._weights(x):
-            # E[g], E[g f / Var], E[g / Var], E[f / Var] and E[1 / Var] make up the covariance of the slope.
-            mean, gf_var, g_var, f_var, one_var = (weights @ columns[start : start + weights.shape[1]]).T
-            values[which] = np.clip(mean, least, most)  # rounding may carry a mean beyond all values of g
-            slopes[which] = (gf_var - x[which] * g_var) - mean * (f_var - x[which] * one_var)
-        return values, slopes
+            found[which] = weights @ g[start : start + weights.shape[1]]
+        # Rounding may carry a mean beyond all values of g.
+        return np.clip(found, g.min(), min(g.max(), self.prior.n) if g is self.nodes else g.max())
 
     def _deviations_at(self, x: Vector) -> tuple[Vector, Vector]:
         """The posterior standard deviation of each estimate x. It is returned twice: `_for_items` expects a pair."""
@@ -266,15 +290,32 @@ class Posterior(Frozen):
                     break
                 stop = start + max(1, (stop - start) // 2)
             which = order[start:stop]
-            logs = np.subtract(x[which, None], self.nodes[part])
-            np.square(logs, out=logs)
-            logs *= -0.5 / self._variance[part]
-            logs += self._offset[part]
-            logs -= logs.max(axis=1, keepdims=True)
-            np.exp(logs, out=logs)
-            logs /= logs.sum(axis=1, keepdims=True)
-            yield which, logs, part.start
+            weights = self._normalized(self.noise.log_likelihood(x[which], self.nodes[part]) + self._log_weights[part])
+            if self._pull is not None:
+                weights = self._pulled(weights, self.nodes[part], self._pull)
+            yield which, weights, part.start
             start = stop
+
+    def _normalized(self, logs: Vector) -> Vector:
+        """The posteriors with these logarithms, a row for each; the argument is overwritten."""
+        logs -= logs.max(axis=1, keepdims=True)
+        np.exp(logs, out=logs)
+        logs /= logs.sum(axis=1, keepdims=True)
+        return logs
+
+    def _pulled(self, weights: Vector, k: Vector, pull: _Pull) -> Vector:
+        """The posteriors in the rows of `weights`, once the total is known."""
+        centre = float(k[k.size // 2])  # measured from there, because the squares of large frequencies would cancel
+        away = k - centre
+        means = weights @ away
+        variances = np.maximum(weights @ away**2 - means**2, 0.0)
+        others = np.maximum(pull.variance - variances, _LEAST_VARIANCE)
+        logs = np.subtract(away, (means + pull.missing)[:, None])
+        np.square(logs, out=logs)
+        logs *= (-0.5 / others)[:, None]
+        with np.errstate(divide="ignore"):
+            logs += np.log(weights)
+        return self._normalized(logs)
 
     def _relevant(self, low: float, high: float) -> slice:
         """The nodes that may matter to estimates from low to high: all atoms, or those within reach of the noise.
@@ -287,9 +328,9 @@ class Posterior(Frozen):
         centre, width = self.prior.feature or (np.nan, 0.0)
         floor = float(np.fmin(min(low, self.prior.largest), centre - width))
         ceiling = float(np.fmax(max(high, 0.0), centre + width))
-        deviation = float(np.sqrt(self.noise.variance_at(np.array(ceiling))))
+        deviation = self.noise.deviation_at(ceiling)
         here = min(int(np.searchsorted(self.nodes, ceiling)), self.nodes.size - 1)
-        preferred = max(0.0, float(self._offset.max() - self._offset[here]))
+        preferred = max(0.0, float(self._log_weights.max() - self._log_weights[here]))
         # At a distance of z deviations the noise costs z^2/2; nodes that lose by more than 50 in the logarithm are
         # dropped.
         down = max(NOISE_REACH, np.sqrt(2 * (preferred + 50))) * max(deviation, self.noise.deviation)

@@ -180,7 +180,7 @@ def _data(seed: int) -> Iterator[Observations]:
     truth = synthetic_truth(seed)
     for deviation in _DEVIATIONS:
         estimates = truth + rng.normal(0, deviation, _ITEMS)
-        yield Observations.usable(estimates, Noise(deviation**2), _USERS)
+        yield Observations.usable(estimates, Noise(deviation**2), _USERS, _USERS)
 
 
 def _fits(family: Prior, seed: int) -> Iterator[tuple[FittedPrior, Noise]]:

@@ -17,6 +17,7 @@ import numpy as np
 from localdp.calibrate.posterior import Posterior
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
+from localdp.estimate.groups import group_deviation
 from localdp.priors import FittedPrior, Noise
 from localdp.types import Places, Vector
 from localdp.validation import checked_level, checked_threshold
@@ -26,7 +27,8 @@ from localdp.validation import checked_level, checked_threshold
 class Calibrated(Frequencies):
     """Calibrated frequencies of d items among n users, with the prior they rest on. Made by `Estimate.calibrate`.
 
-    `notes` says which prior was chosen and why, and what was decided where a family could not fit. `zeroed` and
+    `notes` says which priors were averaged, what was decided where a family could not fit, and where the estimates
+    contradict their stated noise or their total. `total` is the sum of the frequencies if Calibrate used it. `zeroed` and
     `project` return copies with other frequencies; their intervals and probabilities still come from the posterior,
     which they share with `origin`, the calibrated frequencies that they were made from.
 
@@ -46,6 +48,8 @@ class Calibrated(Frequencies):
     processed: Vector | None = None
     processing: tuple[str, ...] = ()
     origin: Calibrated | None = field(kw_only=True, default=None)
+    total: float | None = field(kw_only=True, default=None)
+    doubts: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property
     def frequencies(self) -> Vector:
@@ -64,8 +68,8 @@ class Calibrated(Frequencies):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was decided while the prior was fitted."""
-        return self.prior.notes
+        """Where the estimates contradict their noise or total, and what was decided while the prior was fitted."""
+        return (*self.doubts, *self.prior.notes)
 
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
         """For every item, the shortest range (low, high) that contains the true frequency with this probability.
@@ -81,7 +85,7 @@ class Calibrated(Frequencies):
     def probability_above(self, threshold: float) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
-        posterior = Posterior(self.prior, self.noise, self.estimates, breaks=(limit + 0.5,))
+        posterior = Posterior(self.prior, self.noise, self.estimates, (limit + 0.5,), self.total)
         is_above = (posterior.nodes > limit + 0.25).astype(np.float64)
         return np.clip(posterior.expect(is_above), 0.0, 1.0)
 
@@ -91,13 +95,26 @@ class Calibrated(Frequencies):
     def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
         return self._posterior.quantiles_of(items, levels)
 
+    def _group_sum(self, members: Places) -> tuple[float, float]:
+        found = float(self.frequencies[members].sum())
+        variances = np.square(self.std)
+        if self.total is None:
+            return found, group_deviation(variances[members], None)
+        # The total has made the variance v of an item v - v^2/V. Undo that, since a group's own formula does it.
+        everything = self._posterior.variance_without_total
+        share = np.minimum(variances / max(everything, 1e-300), 0.25)
+        free = everything * (1 - np.sqrt(1 - 4 * share)) / 2
+        return found, group_deviation(free[members], everything)
+
     def _processed(self, frequencies: Vector, step: str) -> Self:
         origin = self if self.origin is None else self.origin
         return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)
 
     @cached_property
     def _posterior(self) -> Posterior:
-        return Posterior(self.prior, self.noise, self.estimates) if self.origin is None else self.origin._posterior
+        if self.origin is not None:
+            return self.origin._posterior
+        return Posterior(self.prior, self.noise, self.estimates, total=self.total)
 
     def __repr__(self) -> str:
         steps = "".join(f" ({step})" for step in self.processing)

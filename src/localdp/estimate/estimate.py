@@ -3,22 +3,27 @@
     fhat_i = f_i + s_i,     E(s_i) = 0,     Var(s_i) = variance + f_i * excess_variance
 
 `variance` is n q*(1-q*)/(p*-q*)^2, the same for all items as in the paper; `excess_variance` is (1-p*-q*)/(p*-q*), the
-variance that each holder of an item adds.
+variance that each holder of an item adds. The frequencies f_i add up to `total`: to n if every user holds one item.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.domain import Domain, Item
-from localdp.errors import DomainError, InvalidInputError
+from localdp.errors import DomainError, DoubtfulEstimateWarning, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
+from localdp.estimate.groups import group_deviation
+from localdp.estimate.stated_noise import estimated_variance, noise_note
+from localdp.estimate.total import adds_up_by_itself, moved_to_total, sum_note, sum_score
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.kernels.debias import debias
@@ -31,13 +36,14 @@ from localdp.validation import (
     checked_level,
     checked_probability,
     checked_threshold,
+    checked_total,
     checked_users,
     checked_variance,
 )
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
-    from localdp.priors import FittedPrior, Prior, Rank
+    from localdp.priors import FittedPrior, Observations, Prior, Rank
 
 
 @dataclass(eq=False)
@@ -48,7 +54,10 @@ class Estimate(Frozen, Frequencies):
     `calibrate` does better. `zeroed` and `project` return copies with other frequencies; their intervals and
     probabilities still come from the unbiased estimates, which they keep as `origin`.
 
-    Made by `Aggregate.estimate`, or by hand from another library's estimates:
+    Made by `Aggregate.estimate`, or by hand from another library's estimates. `variance` is then what that library's
+    mechanism states, or "estimate" to estimate it from the lower half of the estimates. `total` is the sum of all
+    frequencies: n unless another number is given, or None if it is not known, as where a user may hold several items.
+    `notes` says where the estimates contradict their stated noise or their total.
 
     >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
     >>> est.std_error
@@ -60,12 +69,18 @@ class Estimate(Frozen, Frequencies):
     variance: float = field(kw_only=True)
     domain: Domain = field(kw_only=True, default=None)  # type: ignore[assignment]
     excess_variance: float = field(kw_only=True, default=0.0)
+    total: float | None = field(kw_only=True, default="n")  # type: ignore[assignment]
+    probabilities: tuple[float, float] | None = field(kw_only=True, default=None)
+    """p* and q*, if the estimates are debiased counts of reports: they give the exact law of the noise."""
     origin: Estimate | None = field(kw_only=True, default=None)
     processing: tuple[str, ...] = field(kw_only=True, default=())
 
     def __post_init__(self) -> None:
         self.frequencies = checked_estimates(self.frequencies)
         self.n = checked_users(self.n)
+        self.total = float(self.n) if self.total == "n" else checked_total(self.total)
+        if isinstance(self.variance, str) and self.variance == "estimate":
+            self.variance = estimated_variance(self.frequencies)
         self.variance = checked_variance(self.variance)
         self.excess_variance = checked_excess_variance(self.excess_variance)
         domain = self.frequencies.size if self.domain is None else self.domain
@@ -99,6 +114,7 @@ class Estimate(Frozen, Frequencies):
             variance=float(users * q * (1 - q) / (p - q) ** 2),
             domain=domain,  # type: ignore[arg-type]
             excess_variance=float((1 - p - q) / (p - q)),
+            probabilities=(float(p), float(q)),
         )
 
     @property
@@ -149,7 +165,7 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
-        from localdp.priors import FittedPrior, Noise, Observations, Prior, prior_named
+        from localdp.priors import FittedPrior, Noise, Prior, prior_named
 
         if self.origin is not None:
             raise InvalidInputError(
@@ -159,19 +175,66 @@ class Estimate(Frozen, Frequencies):
         family = prior_named(prior) if isinstance(prior, str) else prior
         if not isinstance(family, Prior | FittedPrior):
             raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
-        noise = Noise(self.variance, 0.0 if family.constant_noise else self.excess_variance)
-        if isinstance(family, FittedPrior):
-            if method is not None:
-                raise InvalidInputError("a fitted prior is used as it is: it takes no method")
-            return Calibrated(self.frequencies, self.n, self.domain, family, noise)
-        fitted = family.fit(Observations.usable(self.frequencies, noise, self.n), method)
-        return Calibrated(self.frequencies, self.n, self.domain, fitted, noise)
+        if isinstance(family, FittedPrior) and method is not None:
+            raise InvalidInputError("a fitted prior is used as it is: it takes no method")
+        for note in self.notes:
+            warnings.warn(note, DoubtfulEstimateWarning, stacklevel=2)
+        observations = self._observations(family.constant_noise)
+        fitted = family if isinstance(family, FittedPrior) else family.fit(observations, method)
+        noise = Noise(self.variance) if family.constant_noise else observations.noise
+        return Calibrated(
+            self.frequencies if family.constant_noise else observations.estimates,
+            self.n,
+            self.domain,
+            fitted,
+            noise,
+            total=None if family.constant_noise else self.total,
+            doubts=self.notes,
+        )
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Where the estimates contradict their total or their stated noise; empty if they do not."""
+        if self.origin is not None:
+            return self.origin.notes
+        about_sum = None if self.total is None else sum_note(sum_score(self.frequencies, self.total, self._variances))
+        spacing = 0.0 if self.probabilities is None else 1 / (self.probabilities[0] - self.probabilities[1])
+        about_noise = noise_note(self.frequencies, max(self.std_error, 1e-300), spacing)
+        return tuple(note for note in (about_sum, about_noise) if note is not None)
+
+    @property
+    def _variances(self) -> Vector:
+        """The variance of the noise of every item, if its frequency is what it is estimated to be."""
+        held = np.clip(self._unbiased, 0, self.n)
+        return np.maximum(self.variance + held * self.excess_variance, 0.0)
+
+    def _observations(self, as_in_the_paper: bool) -> Observations:
+        """The estimates in the form that priors are fitted to.
+
+        The paper takes the estimates as they are, with Gaussian noise of the same variance for all. Otherwise they are
+        moved to add up to the total, and the noise is the exact one where that matters.
+        """
+        from localdp.priors import CountingNoise, Noise, Observations
+
+        if as_in_the_paper:
+            return Observations.usable(self.frequencies, Noise(self.variance), self.n, self.total)
+        noise, estimates = Noise(self.variance, self.excess_variance), self.frequencies
+        if self.probabilities is not None:
+            counting = CountingNoise.of(self.n, *self.probabilities)
+            noise = counting if counting.matters(self.domain.size) else noise
+        if self.total is not None:
+            if adds_up_by_itself(estimates, self.total) and self.domain.size > 1 and type(noise) is Noise:
+                # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
+                wider = 1 / (1 - 1 / self.domain.size)
+                noise = Noise(self.variance * wider, self.excess_variance * wider)
+            estimates = moved_to_total(estimates, self.total, self._variances)
+        return Observations.usable(estimates, noise, self.n, self.total)
 
     def rank_priors(self) -> list[Rank]:
         """All families fitted to these estimates, from the one that fits best to the one that fits worst."""
-        from localdp.priors import Noise, Observations, rank
+        from localdp.priors import rank
 
-        return rank(Observations.usable(self.frequencies, Noise(self.variance, self.excess_variance), self.n))
+        return rank(self._observations(as_in_the_paper=False))
 
     def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
         """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.
@@ -214,6 +277,17 @@ class Estimate(Frozen, Frequencies):
         # With infinite variance the median would be infinity times 0, which is nan.
         found = np.where(np.isnan(reached), centre, reached)
         return np.clip(np.round(found) + 0.0, 0, self.n)  # + 0.0 turns -0.0 into 0.0
+
+    def _group_sum(self, members: Places) -> tuple[float, float]:
+        variances, found = self._variances, float(self.frequencies[members].sum())
+        if self.total is None or not np.isfinite(variances).all() or not variances.any():
+            return found, group_deviation(variances[members], None)
+        if adds_up_by_itself(self._unbiased, self.total) and self.domain.size > 1:
+            variances = variances / (1 - 1 / self.domain.size)
+        everything = float(variances.sum())
+        if self.origin is None:
+            found -= float(variances[members].sum()) / everything * (float(self.frequencies.sum()) - self.total)
+        return found, group_deviation(variances[members], everything)
 
     def _discoveries(self, descending: Vector, level: float) -> int:
         return benjamini_hochberg(1 - descending, level)

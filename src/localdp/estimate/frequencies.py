@@ -7,15 +7,17 @@ frequency. Post-processing (zeroing, projecting) changes the frequencies and lea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from localdp.domain import Domain
+from localdp.domain import Domain, Item
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
+from localdp.estimate.groups import checked_groups, group_interval
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import Table
@@ -40,6 +42,8 @@ class Frequencies(ABC):
         def frequencies(self) -> Vector: ...
         @property
         def n(self) -> int: ...
+        @property
+        def total(self) -> float | None: ...
         @property
         def domain(self) -> Domain: ...
         @property
@@ -71,6 +75,10 @@ class Frequencies(ABC):
         """The quantile of each of these items at its own level; items ascend and may be repeated."""
 
     @abstractmethod
+    def _group_sum(self, members: Places) -> tuple[float, float]:
+        """The estimated sum of these items' frequencies, and its standard deviation."""
+
+    @abstractmethod
     def _processed(self, frequencies: Vector, step: str) -> Self:
         """A copy with other frequencies and the same uncertainty; `step` is the name of what was done."""
 
@@ -94,7 +102,7 @@ class Frequencies(ABC):
         together do not exceed n).
         """
         threshold = self.significance_threshold()
-        return self._processed(projections.project(self.frequencies, method, self.n, threshold), method)
+        return self._processed(projections.project(self.frequencies, method, self._sum_to_reach, threshold), method)
 
     def heavy_hitters(
         self, threshold: float | str = "significance", rule: str | None = None, *, fdr: float | None = None
@@ -132,6 +140,42 @@ class Frequencies(ABC):
         low, high = self.interval(level)
         columns = {"item": self.domain.items, "frequency": self.frequencies, "low": low, "high": high}
         return Table(columns, f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}")
+
+    def group(self, groups: Mapping[str, Iterable[Item]], level: float = INTERVALS) -> Table:
+        """The sum of the frequencies of each group of items, with an interval that knows the total.
+
+        `groups` has a name for each group and the list of its items. The table has the columns `group`, `items` (how
+        many), `frequency`, `low` and `high`.
+
+        >>> from localdp import Estimate
+        >>> est = Estimate([30.0, 25.0, 45.0], n=100, variance=16.0, domain=["tea", "coffee", "water"])
+        >>> print(est.group({"hot": ["tea", "coffee"], "cold": ["water"]}))
+        2 groups of items among 100 users, intervals of 90%
+        group  items  frequency  low  high
+        hot        2         55   49    61
+        cold       1         45   39    51
+        """
+        members = checked_groups(groups, self.domain)
+        checked = checked_level(level)
+        rows = []
+        for items in members.values():
+            centre, deviation = self._group_sum(items)
+            rows.append((centre, *group_interval(centre, deviation, checked, self._most)))
+        frequency, low, high = np.array(rows).T
+        sizes = np.array([items.size for items in members.values()])
+        columns = {"group": list(members), "items": sizes, "frequency": frequency, "low": low, "high": high}
+        count = f"{len(members):,} group{'s' if len(members) != 1 else ''}"
+        return Table(columns, f"{count} of items among {self.n:,} users, intervals of {checked:.0%}")
+
+    @property
+    def _sum_to_reach(self) -> float:
+        """The sum that projections give frequencies: the total, or the sum of the frequencies if it is not known."""
+        return max(0.0, float(self.frequencies.sum())) if self.total is None else self.total
+
+    @property
+    def _most(self) -> float:
+        """The largest sum that a group can have."""
+        return float(self.n * self.domain.size) if self.total is None else self.total
 
     def _discoveries(self, descending: Vector, level: float) -> int:
         """How many of the most probable items to name if at most this share of them may be false."""

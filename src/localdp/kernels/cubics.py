@@ -32,6 +32,17 @@ class CubicTable:
     slopes: Vector
     poor: Flags
 
+    @classmethod
+    def through(cls, start: float, step: float, values: Vector) -> CubicTable:
+        """A table with slopes that are read off five neighbouring values: exact for polynomials of degree four."""
+        slopes = np.gradient(values)
+        if values.size >= 5:
+            slopes[2:-2] = (8 * (values[3:-1] - values[1:-3]) - (values[4:] - values[:-4])) / 12
+            one_sided = np.array([[-25, 48, -36, 16, -3], [-3, -10, 18, -6, 1]]) / 12
+            slopes[:2] = one_sided @ values[:5]
+            slopes[-2:] = -(one_sided @ values[:-6:-1])[::-1]
+        return cls(start, step, values, slopes, np.zeros(values.size - 1, bool))
+
     def interpolate(self, x: Vector, within: bool = False) -> tuple[Vector, Places]:
         """The value at each x, and the indices of the x without a value, which are outside the grid or in a poor cell.
 

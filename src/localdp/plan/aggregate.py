@@ -73,6 +73,7 @@ class Aggregate:
             variance=mechanism.variance(self.n),
             domain=self.plan.domain,
             excess_variance=mechanism.excess_variance,
+            probabilities=(mechanism.p_star, mechanism.q_star),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,11 +7,12 @@
 | `laplace` | `Laplace` | around a level, with more outliers | mean-variance, mle |
 | `poisson` | `Poisson` | around a level, by chance | mean-variance, mle |
 | `smooth` | `Smooth` | a power law with an exponent that drifts, and empty items | marginal likelihood |
+| `bulk` | `Bulk` | most items near a level, some apart; averaged over all spreads | marginal likelihood |
 | `monotone` | `Monotone` | never increasing | mle |
-| `npmle` | `NPMLE` | anything: a few atoms | mle |
+| `npmle` | `NPMLE` | anything: a few levels | mle |
 | `opt-in` | `OptIn` | learnt from users who share their item | marginal likelihood |
 | `fixed` | `Fixed` | known beforehand | - |
-| `auto` | `Auto` | `smooth` or `npmle`, whichever fits the estimates better | marginal likelihood |
+| `auto` | `Auto` | the average of `smooth`, `bulk` and `npmle` | marginal likelihood |
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from __future__ import annotations
 from localdp.errors import InvalidInputError
 from localdp.priors.auto import Auto
 from localdp.priors.base import AtomicPrior, FittedPrior, Prior
+from localdp.priors.bulk import Bulk
+from localdp.priors.cells import CellPrior, Cells
+from localdp.priors.fitting.counting_noise import CountingNoise
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.fixed import Fixed
@@ -37,6 +41,10 @@ __all__ = [
     "PRIORS",
     "AtomicPrior",
     "Auto",
+    "Bulk",
+    "CellPrior",
+    "Cells",
+    "CountingNoise",
     "FittedPrior",
     "Fixed",
     "Gaussian",
@@ -55,7 +63,7 @@ __all__ = [
 ]
 
 PRIORS: dict[str, type[Prior]] = {
-    kind.name: kind for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Monotone, NPMLE, OptIn, Fixed, Auto)
+    kind.name: kind for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Bulk, Monotone, NPMLE, OptIn, Fixed, Auto)
 }
 
 

@@ -1,18 +1,38 @@
-"""The prior `auto`: fit `smooth` and `npmle`, and keep the one with the higher score (see `localdp.priors.ranking`)."""
+"""The prior `auto`: the average of `smooth`, `bulk` and `npmle`, weighted by how well each explains the estimates.
+
+A prior that is learnt is not known. Where two kinds of priors explain the estimates about equally well, averaging them
+has a smaller error than choosing one, and the intervals include the doubt between them.
+
+`smooth` and `bulk` have a marginal likelihood each, the probability of the estimates and of the known total with all
+parameters averaged out, and their weights are proportional to it. The levels of `npmle` are chosen by maximum
+likelihood, so its likelihood is reduced by a price for each level before it is compared with theirs. A curve needs
+items to be learnt from: among fewer than `FEW` items, `bulk` is used alone.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
+from scipy.special import logsumexp
 
-from localdp.priors.base import FittedPrior, Prior
+from localdp.priors.base import FittedPrior, Prior, frozen_parameters
+from localdp.priors.bulk import Bulk
+from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.npmle import NPMLE
-from localdp.priors.ranking import rank
+from localdp.priors.ranking import LEAST_FREEDOM_OF_LEVELS, core_log_likelihood
 from localdp.priors.smooth import Smooth
+
+FEW = 32
+"""Among fewer items than this, `auto` is `bulk`."""
+
+PRICE_OF_A_LEVEL = 1.5
+"""What each level of `npmle` must gain in log-likelihood: about what a level gains by chance."""
+
+_SHOWN = 0.005  # priors with less weight than this are not mentioned
 
 
 class Auto(Prior):
-    """`smooth`, unless the estimates say that the frequencies have a few levels: then `npmle`.
+    """The average of `smooth`, `bulk` and `npmle`, weighted by how well each explains the estimates.
 
     >>> Auto().name
     'auto'
@@ -21,12 +41,32 @@ class Auto(Prior):
     name = "auto"
     methods = ("marginal-likelihood",)
 
-    def fit_observations(self, observations: Observations, method: str) -> FittedPrior:  # noqa: ARG002 (there is one)
-        ranked = rank(observations, (Smooth(), NPMLE()))
-        best, other = ranked
-        ahead = best.score - other.score
-        note = (
-            f"auto chose {best.name} over {other.name}: its log-likelihood is {ahead:.1f} higher after the penalty for "
-            f"complexity ({best.log_likelihood - other.log_likelihood:+.1f} before it)"
-        )
-        return replace(best.prior, notes=(note, *best.prior.notes))
+    def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
+        bulk = Bulk().fit(observations)
+        cells = bulk.cells
+        masses, log_weights = {bulk.name: np.exp(bulk.log_masses)}, {bulk.name: bulk.log_evidence}
+        if observations.d >= FEW:
+            smooth = Smooth().fit(observations)
+            masses[smooth.name], log_weights[smooth.name] = cells.masses(smooth), smooth.log_evidence
+            without = _average(masses, log_weights)
+            npmle = NPMLE().fit(observations)
+            masses[npmle.name] = cells.masses(npmle)
+            reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
+            gain = core_log_likelihood(npmle, observations) - core_log_likelihood(reference, observations)
+            price = PRICE_OF_A_LEVEL * max(LEAST_FREEDOM_OF_LEVELS, npmle.parameters["levels"])
+            log_weights[npmle.name] = float(logsumexp(list(log_weights.values()))) + gain - price
+        log_total = logsumexp(list(log_weights.values()))
+        shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
+        named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)
+        note = f"auto averaged priors by how well they explain the estimates: {', '.join(f'{name} {share:.0%}' for share, name in named)}"
+        parameters = frozen_parameters(**{name: share for share, name in named})
+        average = _average(masses, log_weights)
+        return CellPrior("average", observations.n, parameters, method, (note,), cells, average)
+
+
+def _average(masses: dict[str, np.ndarray], log_weights: dict[str, float]) -> np.ndarray:
+    """The logarithm of the weighted average of cell masses."""
+    weights = np.array([log_weights[name] for name in masses])
+    weights = np.exp(weights - logsumexp(weights))
+    mixed = np.array(list(masses.values())).T @ weights
+    return np.asarray(np.log(np.maximum(mixed / mixed.sum(), 1e-300)))

@@ -72,11 +72,6 @@ class FittedPrior(ABC):
         return np.zeros(0)
 
     @property
-    def resolution(self) -> float:
-        """An atom stands for all frequencies within this distance of it; intervals are widened by it."""
-        return 0.0
-
-    @property
     def constant_noise(self) -> bool:
         """Whether the variance of the noise is taken to be the same for all items, as the paper does."""
         return False
@@ -96,15 +91,10 @@ class FittedPrior(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomicPrior(FittedPrior):
-    """A distribution on finitely many frequencies; each atom stands for those within `spacing` of it."""
+    """A distribution on finitely many frequencies."""
 
     values: Vector = field(default_factory=lambda: np.zeros(0))
     log_masses: Vector = field(default_factory=lambda: np.zeros(0))
-    spacing: float = 0.0
-
-    @property
-    def resolution(self) -> float:
-        return self.spacing
 
     @property
     def atoms(self) -> tuple[Vector, Vector]:

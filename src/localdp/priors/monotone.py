@@ -8,43 +8,15 @@ Measurement, 1956). The ends theta_j are candidates on a grid, and the weights w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from localdp.priors.base import FittedPrior, Prior, frozen_parameters
+from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.fitting.mixtures import mixing_weights
 from localdp.priors.fitting.observations import Observations
+from localdp.priors.steps import StepPrior
 from localdp.types import Vector
 
 _PER_E_FOLD = 24  # number of candidate ends between a frequency k and e*k
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MonotonePrior(FittedPrior):
-    """A mass function in steps that go down after each of the `ends`."""
-
-    ends: Vector = field(default_factory=lambda: np.zeros(0))
-    log_heights: Vector = field(default_factory=lambda: np.zeros(0))
-    """The log-mass of each whole number above the previous end and up to this one."""
-
-    def log_mass(self, k: Vector) -> Vector:
-        k = np.asarray(k, np.float64)
-        place = np.searchsorted(self.ends + 0.5, k)
-        inside = place < self.ends.size
-        return np.where(inside, self.log_heights[np.minimum(place, self.ends.size - 1)], -np.inf)
-
-    @property
-    def first(self) -> int:
-        return 0
-
-    @property
-    def largest(self) -> float:
-        return float(self.ends[-1])
-
-    @property
-    def edges(self) -> Vector:
-        return self.ends + 0.5
 
 
 class Monotone(Prior):
@@ -57,7 +29,7 @@ class Monotone(Prior):
     name = "monotone"
     methods = ("mle",)
 
-    def fit_observations(self, observations: Observations, method: str) -> MonotonePrior:
+    def fit_observations(self, observations: Observations, method: str) -> StepPrior:
         ends = self._ends(observations)
         quadrature = observations.quadrature(0, ends + 0.5)
         points, counts = observations.binned
@@ -73,7 +45,7 @@ class Monotone(Prior):
         ends, weights = ends[weights > 0], weights[weights > 0]
         heights = np.cumsum((weights / (ends + 1))[::-1])[::-1]
         parameters = frozen_parameters(steps=ends.size)
-        return MonotonePrior(self.name, observations.n, parameters, method, (), ends, np.log(heights))
+        return StepPrior(self.name, observations.n, parameters, method, (), ends, np.log(heights))
 
     def _ends(self, observations: Observations) -> Vector:
         """Candidates for theta: 0, then even in log k from a fiftieth of a deviation to beyond the largest estimate."""

@@ -1,24 +1,32 @@
 """NPMLE: the distribution of the frequencies that makes the estimates most likely, whatever its shape.
 
-    maximize   sum_i log sum_j w_j p_s(fhat_i - k_j)     over the atoms k_j and their masses w_j
+    maximize   sum_i log sum_j w_j p_s(fhat_i - k_j)     over the levels k_j and their masses w_j
 
-The solution has few atoms (J. Kiefer and J. Wolfowitz, 1956). It excels where frequencies have a few levels and is too
-coarse for heavy tails. Candidates for atoms lie a fifth of a deviation apart, and closer near zero; in the far tail
-every estimate is an atom of its own.
+The solution has few levels (J. Kiefer and J. Wolfowitz, 1956). It excels where frequencies have a few levels and is too
+coarse for heavy tails. Candidates lie a fifth of a deviation apart, and closer near zero. A fit cannot tell which of
+the frequencies nearest to a candidate is meant, so the mass of a candidate is spread evenly over them: the prior is a
+histogram.
+
+In the far tail, where every estimate could be a level of its own, the prior is a power law instead: it is nearly flat
+within reach of the noise, so these estimates keep their own uncertainty.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from localdp.priors.base import AtomicPrior, Prior, frozen_parameters
+from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.fitting.mixtures import mixing_weights
 from localdp.priors.fitting.observations import Observations
+from localdp.priors.steps import StepPrior
 from localdp.types import Vector
+
+_STEPS_PER_E_FOLD = 24  # steps of the tail between a frequency k and e*k
+_EXPONENTS = (1.01, 6.0)  # the exponents that the tail may have
 
 
 class NPMLE(Prior):
-    """Nonparametric maximum likelihood: any distribution, fitted as a few atoms.
+    """Nonparametric maximum likelihood: any distribution, fitted as a few levels.
 
     >>> NPMLE().methods
     ('mle',)
@@ -27,25 +35,28 @@ class NPMLE(Prior):
     name = "npmle"
     methods = ("mle",)
 
-    def fit_observations(self, observations: Observations, method: str) -> AtomicPrior:
-        values, masses = np.unique(observations.tail.round(), return_counts=True)
-        shares = masses / observations.d
+    def fit_observations(self, observations: Observations, method: str) -> StepPrior:
         points, counts = observations.binned
+        ends, log_heights, levels = np.zeros(0), np.zeros(0), 0
         if points.size:
             candidates = candidate_frequencies(observations)
             weights = mixing_weights(observations.likelihood(candidates)[0], counts)
-            kept = weights > 0
-            values = np.concatenate([candidates[kept], values])
-            shares = np.concatenate([weights[kept] * counts.sum() / observations.d, shares])
-        values, place = np.unique(values, return_inverse=True)
-        log_masses = np.log(np.bincount(place, shares / shares.sum()))
-        parameters = frozen_parameters(atoms=values.size)
-        step = candidate_step(observations)
-        return AtomicPrior(self.name, observations.n, parameters, method, (), values, log_masses, step)
+            ends = np.append(np.floor((candidates[1:] + candidates[:-1]) / 2), candidates[-1])
+            shares = weights * counts.sum() / observations.d
+            with np.errstate(divide="ignore"):
+                log_heights = np.log(shares / np.diff(ends, prepend=-1.0))
+            levels = int((weights > 0).sum())
+        if observations.tail.size:
+            tail_ends, tail_heights = _tail(observations, float(ends[-1]) if ends.size else -1.0)
+            ends, log_heights = np.append(ends, tail_ends), np.append(log_heights, tail_heights)
+        filled = int(np.flatnonzero(np.isfinite(log_heights))[-1]) + 1
+        ends, log_heights = _joined(ends[:filled], log_heights[:filled])
+        parameters = frozen_parameters(levels=levels, tail=int(observations.tail.size))
+        return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights)
 
 
 def candidate_frequencies(observations: Observations) -> Vector:
-    """Where an atom may be: 0, a few small frequencies, then every `candidate_step` up to the largest estimate."""
+    """Where a level may be: 0, a few small frequencies, then every `candidate_step` up to the largest estimate."""
     deviation = min(observations.noise.deviation, float(observations.n))
     points = observations.binned[0]
     top = max(1.0, min(float(observations.n), points.max() + deviation))
@@ -58,3 +69,27 @@ def candidate_frequencies(observations: Observations) -> Vector:
 def candidate_step(observations: Observations) -> float:
     """The distance between candidates: a fifth of a deviation, at least 1."""
     return max(min(observations.noise.deviation, float(observations.n)) / 5, 1.0)
+
+
+def _tail(observations: Observations, start: float) -> tuple[Vector, Vector]:
+    """The power law of the estimates beyond the cut, in steps from above `start` to n: their ends and log-heights.
+
+    Its exponent is the most likely one (B. Hill, 1975).
+    """
+    begin = max(start + 0.5, 0.5)
+    logs = np.log(np.maximum(observations.tail / max(observations.cut, begin), 1.0))
+    exponent = float(np.clip(1 + 1 / max(float(logs.mean()), 1e-6), *_EXPONENTS))
+    count = 2 + int(_STEPS_PER_E_FOLD * np.log(max((observations.n + 0.5) / begin, 1.0)))
+    edges = np.exp(np.linspace(np.log(begin), np.log(observations.n + 0.5), count)[1:])
+    ends = np.unique(np.floor(np.append(edges[:-1], observations.n)))
+    ends = ends[ends > start]
+    widths = np.diff(ends, prepend=start)
+    log_heights = -exponent * np.log(np.maximum(ends - widths / 2, 0.5))
+    total = np.log(np.sum(widths * np.exp(log_heights - log_heights.max()))) + log_heights.max()
+    return ends, log_heights - total + np.log(observations.tail.size / observations.d)
+
+
+def _joined(ends: Vector, log_heights: Vector) -> tuple[Vector, Vector]:
+    """The same steps, with neighbours of equal height (most of them empty) made one."""
+    last = np.append(log_heights[1:] != log_heights[:-1], True)
+    return ends[last], log_heights[last]

@@ -59,15 +59,16 @@ class OptIn(Prior):
         mean = np.maximum(data_nodes.k * share, 1e-12)
         logs = points[:, None] * np.log(mean) - mean - gammaln(points + 1)[:, None]
         largest = logs.max(axis=1)
-        spread = float(np.var(self.counts / share))
         data = LikelihoodTerms(
             np.exp(logs - largest[:, None]),
             largest,
             counts.astype(np.float64),
             basis.at(exact),
             self.counts.size,
-            observations.mean,
-            max(spread, observations.mean**2) / self.counts.size,
+            float(exact.sum()),
+            float(exact.sum()) / share,
+            observations.total,
+            observations.total_variance,
         )
         return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localdp.priors.base import FittedPrior, Prior
+from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.fitting.parametric import ParametricFamily, ParametricPrior, mass_quadrature
 from localdp.priors.gaussian import Gaussian
@@ -28,8 +29,8 @@ from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
 from localdp.priors.smooth import Smooth
 
-LEAST_FREEDOM_OF_ATOMS = 5.0
-"""Atoms count as at least this many parameters: even two of them were chosen among hundreds of places."""
+LEAST_FREEDOM_OF_LEVELS = 5.0
+"""Levels count as at least this many parameters: even two of them were chosen among hundreds of places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,8 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
     """The sum of log p_fhat over the estimates of the core, without the far tail."""
     if prior.atoms is not None:
         k, log_mass = prior.atoms
+    elif isinstance(prior, CellPrior):
+        k, log_mass = prior.cells.middles, prior.log_masses
     else:
         quadrature = observations.quadrature(prior.first, prior.edges)
         if isinstance(prior, ParametricPrior) and prior.feature is not None:
@@ -80,5 +83,5 @@ def _freedom(family: Prior, fitted: FittedPrior) -> float:
     """The number of parameters that the score charges for."""
     if isinstance(family, ParametricFamily):
         return float(family.parameter_count)
-    parts = fitted.parameters.get("atoms", fitted.parameters.get("steps"))
-    return max(LEAST_FREEDOM_OF_ATOMS, float(parts)) if isinstance(parts, int) else 1.0
+    parts = fitted.parameters.get("levels", fitted.parameters.get("steps"))
+    return max(LEAST_FREEDOM_OF_LEVELS, float(parts)) if isinstance(parts, int) else 1.0

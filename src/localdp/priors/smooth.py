@@ -96,7 +96,8 @@ class SmoothPrior(FittedPrior):
     thetas: Vector = field(default_factory=lambda: np.zeros((0, 0)))
     log_offsets: Vector = field(default_factory=lambda: np.zeros(0))
     """For each component, the logarithm of its weight less that of its normalizer."""
-    log_likelihood: float = 0.0
+    log_evidence: float = 0.0
+    """The logarithm of the marginal likelihood, summed over the penalties with equal weights."""
 
     def log_mass(self, k: Vector) -> Vector:
         k = np.asarray(k, np.float64)
@@ -130,9 +131,10 @@ class Smooth(Prior):
             observations.binned[1],
             basis.at(observations.tail),
             observations.d,
-            observations.mean * observations.d,
             float(observations.tail.sum()),
             float(observations.noise.variance_at(observations.tail).sum()),
+            observations.total,
+            observations.total_variance,
         )
         return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
 
@@ -145,19 +147,19 @@ def fit_smooth(name: str, n: int, method: str, basis: Basis, data_nodes: Nodes, 
     whole = basis.nodes(logarithmic(1, n))
     solutions = _fits(LogLinear(data_nodes, whole, data), basis)
     log_weights = np.array([solution.log_marginal_likelihood for solution in solutions])
+    log_evidence = float(logsumexp(log_weights)) - np.log(log_weights.size)
     log_weights -= logsumexp(log_weights)
     kept = np.exp(log_weights) > _NEGLIGIBLE_WEIGHT
     thetas = np.array([solution.theta for solution in solutions])[kept]
     normalizers = logsumexp(thetas @ whole.basis.T + whole.log_weights, axis=1)
     offsets = log_weights[kept] - logsumexp(log_weights[kept]) - normalizers
-    best = solutions[int(np.argmax(log_weights))]
     parameters = frozen_parameters(
         alpha=float(np.exp(log_weights[kept]) @ thetas[:, 0] / np.exp(log_weights[kept]).sum()),
         penalty=float(PENALTIES[int(np.argmax(log_weights))]),
         knots=basis.knots.size,
         empty=float(np.exp(logsumexp(thetas[:, -1] + offsets))),
     )
-    return SmoothPrior(name, n, parameters, method, (), basis, thetas, offsets, best.log_likelihood)
+    return SmoothPrior(name, n, parameters, method, (), basis, thetas, offsets, log_evidence)
 
 
 def _fits(model: LogLinear, basis: Basis) -> list[Solution]:

@@ -7,9 +7,10 @@ gradient of l compares the mean of B under the posteriors of all items with its 
 
     gradient = sum_i E[B | fhat_i] - d E[B],     minus the Hessian = d Cov(B) - sum_i Cov(B | fhat_i).
 
-The known mean of the frequencies adds one more term. The d frequencies are a sample from the prior and have the mean
-n/d, so the prior's mean is n/d give or take the deviation of f over sqrt(d). (A sum of such skewed frequencies is far
-from Gaussian, so the term gets only a twentieth of the weight 1/variance.)
+The known total of the frequencies is one more observation. Given the estimates, the sum of the frequencies has the mean
+M = sum_i E[f | fhat_i] and the variance V = sum_i Var(f | fhat_i), so the total adds -(total - M)^2 / (2 V). (Even where
+frequencies are skewed, their sum given the estimates is nearly Gaussian: frequent items are pinned by their own
+estimates.) In the Hessian, V is taken as constant and the second derivative of M as 0.
 
 Penalties are compared by their marginal likelihood, the probability of the data with theta averaged out. Laplace's
 approximation of it (see for instance D. MacKay, Bayesian Interpolation, 1992) is
@@ -26,9 +27,7 @@ from scipy.special import logsumexp
 
 from localdp.types import Vector
 
-MEAN_WEIGHT = 1.0
-"""The weight of the known mean, as a fraction of 1/variance."""
-
+_LEAST_VARIANCE = 1e-6  # of the sum of all frequencies
 _STEPS = 60  # Newton steps at most; see decision 8 for why Newton
 
 
@@ -41,9 +40,10 @@ class LikelihoodTerms:
     counts: Vector  # how many items each point stands for
     exact: Vector  # the basis functions at frequencies that were observed without noise, a row for each
     d: int  # the number of items
-    total: float
-    tail_sum: float
-    tail_variance: float
+    exact_sum: float  # the sum of these frequencies
+    exact_variance: float  # the variance of that sum: small, but not quite 0
+    total: float  # the known or estimated sum of all frequencies
+    total_variance: float  # its variance: 0 if it is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,9 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The maximum, the log-likelihood there without the penalty, and the marginal likelihood of the penalty."""
+    """The maximum, and the marginal likelihood of the penalty."""
 
     theta: Vector
-    log_likelihood: float
     log_marginal_likelihood: float
 
 
@@ -71,7 +70,7 @@ class _Value:
     objective: float
     gradient: Vector
     curvature: Vector
-    log_likelihood: float
+    sum_variance: float  # V, the variance of the sum of all frequencies
 
     @property
     def usable(self) -> bool:
@@ -106,7 +105,7 @@ class LogLinear:
                 break
         eigenvalues = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
         marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(eigenvalues).sum()
-        return Solution(theta, value.log_likelihood, float(marginal))
+        return Solution(theta, float(marginal) - 0.5 * np.log(value.sum_variance))
 
     def _search(
         self, theta: Vector, step: Vector, value: _Value, penalty: Vector, center: Vector
@@ -147,19 +146,17 @@ class LogLinear:
         share = (joint * (data.counts / density)[:, None]).sum(axis=0)
         explained = (basis * share[:, None]).T @ basis - (posterior * data.counts[:, None]).T @ posterior
 
-        k = self.data_nodes.k
-        away_from = k[None, :] * 1.0
-        means = (joint @ k) / density  # E[f | fhat]
-        squares = (joint @ k**2) / density
-        variance = float(data.counts @ (squares - means**2)) + data.tail_variance
-        total = float(data.counts @ means) + data.tail_sum
-        cross = (joint @ (k[:, None] * basis)) / density[:, None]
-        mean_slope = data.counts @ (cross - means[:, None] * posterior)
-        weight = MEAN_WEIGHT / max(variance, 1e-9)
-        off, away = total - data.total, theta - center
+        means = (joint @ self.data_nodes.k) / density  # E[f | fhat]
+        squares = (joint @ self.data_nodes.k**2) / density
+        variance = float(data.counts @ (squares - means**2)) + data.exact_variance + data.total_variance
+        cross = (joint @ (self.data_nodes.k[:, None] * basis)) / density[:, None]
+        sum_slope = data.counts @ (cross - means[:, None] * posterior)
+        variance = max(variance, _LEAST_VARIANCE)
+        weight = 1 / variance
+        off, away = float(data.counts @ means) + data.exact_sum - data.total, theta - center
         return _Value(
             likelihood - 0.5 * weight * off**2 - 0.5 * float(penalty @ away**2),
-            gradient - weight * off * mean_slope - penalty * away,
-            data.d * prior_covariance - explained + weight * np.outer(mean_slope, mean_slope) + np.diag(penalty),
-            likelihood,
+            gradient - weight * off * sum_slope - penalty * away,
+            data.d * prior_covariance - explained + weight * np.outer(sum_slope, sum_slope) + np.diag(penalty),
+            variance,
         )

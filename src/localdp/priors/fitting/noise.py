@@ -1,15 +1,16 @@
-"""The distribution of the noise s = fhat - f: a Gaussian with a variance that is known from the mechanism.
+"""The distribution of the noise s = fhat - f: Gaussian, as in the paper.
 
     s ~ N(0, Var(s | f)),       Var(s | f = k) = variance + k * excess
 
 Section III-B of the paper, where excess is 0: all items have the same variance. `excess` is the variance that each
-holder of an item adds.
+holder of an item adds. `localdp.priors.fitting.counting_noise` has the exact distribution.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,11 +44,24 @@ class Noise:
         return math.sqrt(self.variance)
 
     @property
+    def spacing(self) -> float:
+        """The distance between possible estimates; 0 if every number is possible."""
+        return 0.0
+
+    @property
+    def lowest(self) -> float:
+        """An estimate below this one says no more than this one does."""
+        # The log-likelihood ratio of two frequencies k1 < k2 has the derivative (k2 - k1)(e x + v) / (Var1 Var2) in
+        # the estimate x. Below -v/e it is negative: an estimate far below zero would look like a frequent item that
+        # was unlucky.
+        return -self.variance / self.excess if self.excess > 0 else -math.inf
+
+    @property
     def is_negligible(self) -> bool:
         """Whether the noise of all items, rare and frequent, is so small that it can be ignored."""
         return self.deviation < NEGLIGIBLE and self.excess <= 0
 
-    def usable(self, n: int) -> Noise:
+    def usable(self, n: int) -> Self:
         """The same noise, with its deviation limited so that sums and logarithms can be computed.
 
         It is then neither 0 nor extremely large. Where holders add noise, possible estimates are at least 1 apart. An
@@ -55,7 +69,7 @@ class Noise:
         holds is 0.
         """
         least = HALF_A_PERSON if self.excess > 0 else NEGLIGIBLE
-        return Noise(min(max(self.deviation, least), 1e6 * n) ** 2, self.excess)
+        return replace(self, variance=min(max(self.deviation, least), 1e6 * n) ** 2)
 
     def variance_at(self, k: Vector) -> Vector:
         """The variance for items with these true frequencies.
@@ -64,7 +78,18 @@ class Noise:
         """
         return np.maximum(self.variance + self.excess * k, 0.1 * self.variance)
 
+    def deviation_at(self, k: float) -> float:
+        """The standard deviation for an item with this true frequency; a negative one counts as 0."""
+        return math.sqrt(float(self.variance_at(np.array(max(k, 0.0)))))
+
     def log_likelihood(self, estimates: Vector, k: Vector) -> Vector:
-        """log p_s(estimate - k), up to the same constant for all; the arguments broadcast."""
+        """log p_s(estimate - k): a row for each estimate, a column for each k.
+
+        It leaves out a term that is the same for all k, which no posterior and no comparison of priors depends on.
+        """
         variance = self.variance_at(k)
-        return -0.5 * (estimates - k) ** 2 / variance - 0.5 * np.log(variance)
+        logs = np.subtract(estimates[:, None], k)
+        np.square(logs, out=logs)
+        logs *= -0.5 / variance
+        logs -= 0.5 * np.log(variance)
+        return logs

@@ -33,9 +33,9 @@ NOISE_REACH = 12.0
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Estimates of d items among n users, with their noise.
+    """Estimates of d items among n users, with their noise, and the sum of all frequencies if it is known.
 
-    >>> seen = Observations(np.array([9.5, -2.0, 800.0]), Noise(16.0), n=900)
+    >>> seen = Observations(np.array([9.5, -2.0, 800.0]), Noise(16.0), n=900, known_total=900)
     >>> seen.d, seen.mean, seen.cut
     (3, 300.0, 160.0)
     >>> seen.tail.tolist()
@@ -45,13 +45,17 @@ class Observations:
     estimates: Vector
     noise: Noise
     n: int
+    known_total: float | None
 
     @classmethod
-    def usable(cls, estimates: Vector, noise: Noise, n: int) -> Observations:
-        """Observations that can be computed with: see `Noise.usable`; estimates absurdly far away are clipped."""
+    def usable(cls, estimates: Vector, noise: Noise, n: int, total: float | None) -> Observations:
+        """Observations that can be computed with: see `Noise.usable`; estimates absurdly far away are clipped.
+
+        `total` is the sum of all frequencies, if it is known.
+        """
         usable = noise.usable(n)
         reach = 1e3 * usable.deviation
-        return cls(np.clip(estimates, -reach, n + reach), usable, n)
+        return cls(np.clip(estimates, -reach, n + reach), usable, n, total)
 
     @property
     def d(self) -> int:
@@ -60,8 +64,18 @@ class Observations:
 
     @property
     def mean(self) -> float:
-        """E(f), the mean frequency: every user holds one item, so it is known exactly."""
-        return self.n / self.d
+        """E(f), the mean frequency: known exactly if the total is, and otherwise the mean of the estimates."""
+        return self.total / self.d
+
+    @property
+    def total(self) -> float:
+        """The sum of the frequencies, or its estimate: at least 1."""
+        return self.known_total if self.known_total is not None else max(1.0, float(self.estimates.sum()))
+
+    @property
+    def total_variance(self) -> float:
+        """The variance of `total`: 0 if it is known."""
+        return 0.0 if self.known_total is not None else self.d * self.noise.variance + self.total * self.noise.excess
 
     @cached_property
     def spread(self) -> float:
@@ -95,10 +109,12 @@ class Observations:
             return np.zeros(0), np.zeros(0)
         # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
         step = max(self.noise.deviation, np.sqrt(max(self.noise.excess, 0.0))) / BINS_PER_DEVIATION
+        # Where possible estimates are farther apart than that, they are the grid, and none is split.
+        step = max(step, self.noise.spacing)
         start = max(float(core.min()), -CORE_DEVIATIONS * self.noise.deviation)
         place = (np.maximum(core, start) - start) / step
-        left = np.floor(place).astype(np.int64)
-        share = place - left
+        left = np.floor(place + 1e-9).astype(np.int64)  # the grid may be that of all possible estimates
+        share = np.maximum(place - left, 0.0)
         size = int(left.max()) + 2
         weights = np.zeros(size) + np.bincount(left, 1 - share, size) + np.bincount(left + 1, share, size)
         used = weights > 0
@@ -126,6 +142,6 @@ class Observations:
         Each row is divided by its largest entry, because the smallest likelihoods would round to 0; the second array
         has the logarithms of these largest entries.
         """
-        logs = self.noise.log_likelihood(self.binned[0][:, None], k)
+        logs = self.noise.log_likelihood(self.binned[0], k)
         largest = logs.max(axis=1, initial=-np.inf)
         return np.exp(logs - largest[:, None]), largest

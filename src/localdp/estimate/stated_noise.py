@@ -1,0 +1,67 @@
+"""Compare the estimates with the noise that they are said to have.
+
+An item has at least 0 holders, so its estimate is no lower than noise alone would make it. Of d estimates, no more than
+d Phi(-z) are expected to lie z deviations below zero. Many more mean that the noise is larger than stated.
+
+If it is, its variance can be estimated: most items are rare in most data, so the lower half of the estimates is mostly
+noise. The mean square of their distances to the median is the variance of that noise. It is too large if the
+frequencies of the rare items differ by more than the noise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from localdp.errors import InvalidInputError
+from localdp.types import Vector
+
+_LEVELS = (2.0, 2.5, 3.0, 4.0, 5.0, 6.0)  # deviations below zero where estimates are counted
+_FALSE_ALARM = 1e-4  # the probability that stated noise that is right is doubted, at each level
+FEWEST = 30
+"""A variance can be estimated from this many items or more."""
+
+
+def estimated_variance(estimates: Vector) -> float:
+    """The variance of the noise, from the lower half of the estimates.
+
+    >>> round(estimated_variance(np.random.default_rng(1).normal(0, 5, 100_000)))
+    25
+    """
+    if estimates.size < FEWEST:
+        raise InvalidInputError(
+            f"a variance can be estimated from {FEWEST} items or more, and there are {estimates.size}: give the "
+            "variance that the mechanism's description states"
+        )
+    middle = float(np.median(estimates))
+    below = estimates[estimates <= middle] - middle
+    return float(np.mean(below**2))
+
+
+def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0.0) -> str | None:
+    """What to say if too many estimates lie far below zero; None if the stated noise explains them.
+
+    `deviations` is the stated standard deviation, one for all items or one for each. `spacing` is the distance between
+    possible estimates: an estimate is counted only if it is lower than the limit by that much.
+    """
+    from scipy.special import bdtrc
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = (estimates + spacing) / deviations
+    worst: tuple[float, int, float] | None = None
+    for level in _LEVELS:
+        found = int((scores < -level).sum())
+        share = 0.5 * math.erfc(level / math.sqrt(2))
+        if found > 1 and bdtrc(found - 1, estimates.size, share) < _FALSE_ALARM:
+            worst = level, found, share * estimates.size
+    if worst is None:
+        return None
+    level, found, expected = worst
+    guess = math.sqrt(estimated_variance(estimates)) if estimates.size >= FEWEST else math.nan
+    stated = float(np.mean(deviations))
+    more = f" (the estimates suggest a deviation of about {guess:,.4g} instead of {stated:,.4g})" if guess > stated else ""
+    return (
+        f"{found:,} estimates lie more than {level:g} deviations below zero, where noise as stated puts at most about "
+        f"{expected:,.2g}: the noise is larger than stated{more}. Give the right variance, or variance='estimate'"
+    )

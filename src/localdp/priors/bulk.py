@@ -1,0 +1,151 @@
+r"""Bulk: most items are held about equally often, some stand apart, and nobody knows how widely either scatters.
+
+    p_f  =  (1 - h) Gamma(level, spread)  +  h Lomax(level, exponent)
+
+The gamma distribution is the bulk: its mean is the level, and the spread is its deviation over its mean. The Lomax
+distribution, with a density proportional to (1 + k/level)^-exponent, is flat below the level and a power law above
+it. The share h of the items comes from it.
+
+Few items, or much noise, cannot determine these four numbers. So they are not fitted: the prior is the average over a
+grid of them, each weighted by how likely it makes the estimates and the known total,
+
+    p(estimates, total | h, level, spread, exponent)
+        =  prod_i p(fhat_i)  *  N(total; M, V),        M, V: the mean and variance of sum_i f_i given the estimates.
+
+If all items belong to the bulk (h = 0), the level is the known mean frequency. Before anything is seen, spreads are
+distributed as half of a Cauchy distribution with scale 1 (A. Gelman, Prior Distributions for Variance Parameters in
+Hierarchical Models, 2006), and everything else evenly on the grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammainc, logsumexp
+
+from localdp.priors.base import Prior, frozen_parameters
+from localdp.priors.cells import CellPrior, Cells
+from localdp.priors.fitting.observations import Observations
+from localdp.types import Vector
+
+LEVELS = np.concatenate([np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 1.0, 1.2]])
+"""The level of the bulk, as a multiple of the mean frequency."""
+
+SPREADS = np.geomspace(0.02, 5.0, 14)
+"""The deviation of the bulk over its mean."""
+
+APART = (0.01, 0.03, 0.1, 0.3, 0.6)
+"""The share of items that stand apart."""
+
+EXPONENTS = (1.0, 1.5, 2.0, 3.0)
+"""The exponents of the distribution of the items that stand apart."""
+
+_LEAST_WEIGHT = 1e-6  # distributions with a smaller weight are left out of the average
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Every distribution of the grid: a row of parameters (level, spread, share apart, exponent), and a log-weight."""
+
+    parameters: Vector
+    log_weights: Vector
+
+
+@lru_cache(maxsize=1)
+def _grid() -> _Grid:
+    whole = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
+    apart = [(a, b, c, e) for a in LEVELS for b in SPREADS[2::3] for c in APART for e in EXPONENTS]
+    log_weights = []
+    for part in (whole, apart):
+        spreads = np.array([row[1] for row in part])
+        cauchy = np.log(spreads / (1 + spreads**2))  # of the logarithm of the spread
+        log_weights.append(cauchy - logsumexp(cauchy) - np.log(2))
+    return _Grid(np.array(whole + apart), np.concatenate(log_weights))
+
+
+class Bulk(Prior):
+    """For few items, and for much noise: an average over all plausible spreads, levels and tails.
+
+    >>> Bulk().name
+    'bulk'
+    """
+
+    name = "bulk"
+    methods = ("marginal-likelihood",)
+
+    def fit_observations(self, observations: Observations, method: str) -> BulkPrior:
+        cells = Cells.of(observations)
+        masses = _masses(cells, observations.mean)
+        log_weights = _grid().log_weights + _log_evidence(observations, cells, masses)
+        log_evidence = float(logsumexp(log_weights))
+        weights = np.exp(log_weights - log_evidence)
+        kept = weights > _LEAST_WEIGHT * weights.max()
+        weights = weights[kept] / weights[kept].sum()
+        shown = _grid().parameters[kept]
+        parameters = frozen_parameters(
+            level=float(np.exp(weights @ np.log(shown[:, 0])) * observations.mean),
+            spread=float(np.exp(weights @ np.log(shown[:, 1]))),
+            apart=float(weights @ shown[:, 2]),
+        )
+        average = np.log(weights @ masses[kept] + 1e-300)
+        return BulkPrior(self.name, observations.n, parameters, method, (), cells, average, log_evidence)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BulkPrior(CellPrior):
+    """The average over the grid."""
+
+    log_evidence: float = 0.0
+    """The logarithm of the marginal likelihood."""
+
+
+def _masses(cells: Cells, mean: float) -> Vector:
+    """The mass of each cell under each distribution of the grid."""
+    parameters = _grid().parameters
+    tops = cells.ends + 1  # the whole number k stands for k..k+1
+    bulks = {}
+    tails = {}
+    masses = np.empty((len(parameters), tops.size))
+    for place, (level, spread, apart, exponent) in enumerate(parameters.tolist()):
+        if (level, spread) not in bulks:
+            bulks[level, spread] = _normalized(gammainc(spread**-2, tops * (spread**-2 / (level * mean))))
+        masses[place] = bulks[level, spread]
+        if apart:
+            if (level, exponent) not in tails:
+                tails[level, exponent] = _normalized(_lomax(tops / (level * mean), exponent))
+            masses[place] *= 1 - apart
+            masses[place] += apart * tails[level, exponent]
+    return masses
+
+
+def _lomax(x: Vector, exponent: float) -> Vector:
+    """The integral of (1 + t)^-exponent from 0 to x."""
+    return np.log1p(x) if exponent == 1 else np.expm1((1 - exponent) * np.log1p(x)) / (1 - exponent)
+
+
+def _normalized(cumulative: Vector) -> Vector:
+    """The mass of each cell, from the masses up to the end of each."""
+    return np.diff(cumulative, prepend=0.0) / max(cumulative[-1], 1e-300)
+
+
+def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:
+    """log p(estimates, total) under each distribution of the grid."""
+    k = cells.middles
+    near = k <= observations.cut + observations.noise.deviation_at(observations.cut) * 12
+    k = k[near]
+    likelihood, row_logs = observations.likelihood(k)
+    counts = observations.binned[1]
+    weights = masses[:, near].T + 1e-300
+    density = likelihood @ weights + 1e-300
+    means = (likelihood * k) @ weights / density
+    variances = np.maximum((likelihood * k**2) @ weights / density - means**2, 0.0)
+    logs = counts @ (np.log(density) + row_logs[:, None])
+    if observations.tail.size:
+        place = np.searchsorted(cells.ends, np.floor(observations.tail))
+        logs = logs + np.log(masses[:, place] / cells.widths[place] + 1e-300).sum(axis=1)
+    total = counts @ means + observations.tail.sum()
+    spread = counts @ variances + float(observations.noise.variance_at(observations.tail).sum())
+    spread = np.maximum(spread + observations.total_variance, 1e-6)
+    return np.asarray(logs - 0.5 * (observations.total - total) ** 2 / spread - 0.5 * np.log(spread))
