@@ -24,7 +24,7 @@ from localdp.kernels.quadrature import EXACT_UP_TO, SMOOTH_SCALE, Quadrature, gr
 from localdp.priors.base import FittedPrior
 from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH
+from localdp.priors.fitting.observations import NOISE_REACH
 from localdp.priors.fitting.parametric import FEATURE_REACH
 from localdp.types import Flags, Vector
 
@@ -80,8 +80,9 @@ def _in_cells(prior: CellPrior, noise: Noise, estimates: Vector, span: Span, bre
     A cell of one frequency is a node itself. Cells are cut where there is a break.
     """
     ends = prior.cells.ends
-    core = max(CORE_DEVIATIONS * noise.deviation, float(ends[min(ends.size, EXACT_UP_TO) - 1]))
-    used = int(np.searchsorted(ends, core + NOISE_REACH * noise.deviation_at(core)))
+    used = int(np.searchsorted(ends, noise.core + NOISE_REACH * noise.deviation_at(noise.core)))
+    if prior.cells.widths[: used + 1].max() > max(1.0, noise.deviation / 2):
+        return _heavy_tailed(prior, noise, estimates, span, breaks)  # the prior was fitted under more noise than this
     edges = np.append(-0.5, ends[: used + 1] + 0.5)
     inside = breaks[(breaks > edges[0]) & (breaks < edges[-1])]
     edges = np.unique(np.concatenate([edges, inside]))
@@ -97,8 +98,7 @@ def _heavy_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
     """All frequencies of the core, and a window around every estimate beyond it."""
     exact = min(prior.n, EXACT_UP_TO)
     parts = [whole_numbers(prior.first, exact)]
-    core = CORE_DEVIATIONS * noise.deviation
-    stop = min(prior.n + 0.5, core + NOISE_REACH * noise.deviation_at(core))
+    stop = min(prior.n + 0.5, noise.core + NOISE_REACH * noise.deviation_at(noise.core))
     covered = exact + 0.5
     if stop > covered:
         parts += _stretch(covered, stop, noise, breaks, prior.largest)

@@ -32,8 +32,8 @@ from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
 from localdp.priors.base import FittedPrior
-from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH
+from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
+from localdp.priors.fitting.observations import NOISE_REACH
 from localdp.types import Places, Vector
 
 _CELLS = 64  # cells of the grid to a deviation of the noise

@@ -60,7 +60,7 @@ def _grid() -> _Grid:
     log_weights = []
     for part in (whole, apart):
         spreads = np.array([row[1] for row in part])
-        cauchy = np.log(spreads / (1 + spreads**2))  # of the logarithm of the spread
+        cauchy = np.log(spreads**2 / (1 + spreads**2) ** 1.5)  # of the logarithm of the spread
         log_weights.append(cauchy - logsumexp(cauchy) - np.log(2))
     return _Grid(np.array(whole + apart), np.concatenate(log_weights))
 

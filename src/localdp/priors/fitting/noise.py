@@ -23,6 +23,13 @@ frequency."""
 HALF_A_PERSON = 0.5
 """The smallest deviation that `Noise.usable` allows if holders add noise."""
 
+CORE_DEVIATIONS = 40.0
+"""The core ends at this many deviations of the noise of an item that nobody holds."""
+
+OWN_NOISE_DEVIATIONS = 15.0
+"""The core ends no earlier than at the frequency that is this many deviations of the noise that the item's own holders
+add."""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -42,6 +49,12 @@ class Noise:
     def deviation(self) -> float:
         """The standard deviation for an item that nobody holds."""
         return math.sqrt(self.variance)
+
+    @property
+    def core(self) -> float:
+        """The frequency where the core ends: up to here the noise matters, and beyond it is small."""
+        # Holders add the variance f * excess, so f is sqrt(f / excess) deviations of their noise.
+        return max(CORE_DEVIATIONS * self.deviation, OWN_NOISE_DEVIATIONS**2 * self.excess)
 
     @property
     def spacing(self) -> float:

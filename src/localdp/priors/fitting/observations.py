@@ -15,17 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, growing_edges, panels, whole_numbers
-from localdp.priors.fitting.noise import Noise
+from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.types import Vector
 
 BINS_PER_DEVIATION = 8
-
-CORE_DEVIATIONS = 40.0
-"""The core ends at this many deviations of the noise of an item that nobody holds."""
-
-OWN_NOISE_DEVIATIONS = 15.0
-"""The core ends no earlier than at the frequency that is this many deviations of the noise that the item's own holders
-add."""
 
 NOISE_REACH = 12.0
 """Noise of more than this many deviations is neglected: its probability is 1e-33."""
@@ -89,8 +82,7 @@ class Observations:
     @property
     def cut(self) -> float:
         """The frequency where the core ends and the far tail begins."""
-        # Holders add the variance f * excess, so f is sqrt(f / excess) deviations of their noise.
-        return max(CORE_DEVIATIONS * self.noise.deviation, OWN_NOISE_DEVIATIONS**2 * self.noise.excess)
+        return self.noise.core
 
     @cached_property
     def tail(self) -> Vector:
