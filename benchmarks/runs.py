@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -14,15 +15,19 @@ Measurements = dict[str, float]
 """The measured numbers of one run, by name; NaN where a run has nothing to measure."""
 
 
-def means(cells: list[Cell], runs: int, run: Callable[[Cell], Measurements]) -> dict[Cell, Measurements]:
-    """For every cell, the mean of each measurement over the runs `run((*cell, seed))`. NaN is left out."""
+def means(
+    cells: list[Cell], runs: int, run: Callable[[Cell], Measurements], processes: int = 2, at_once: int = 4
+) -> dict[Cell, Measurements]:
+    """For every cell, the mean of each measurement over the runs `run((*cell, seed))`. NaN is left out.
+
+    A process is handed `at_once` runs at a time: fewer share long runs out more evenly.
+    """
     tasks = [(*cell, seed) for cell in cells for seed in range(runs)]
     found = []
-    with ProcessPoolExecutor(2) as pool:
-        for done, measured in enumerate(pool.map(run, tasks, chunksize=4), 1):
+    with ProcessPoolExecutor(processes) as pool:
+        for done, measured in enumerate(pool.map(run, tasks, chunksize=at_once), 1):
             found.append(measured)
-            print(f"\r{done} of {len(tasks)} runs", end="", flush=True)
-    print()
+            _show_progress(done, len(tasks))
     by_cell = {cell: found[place * runs : (place + 1) * runs] for place, cell in enumerate(cells)}
     return {cell: {key: _mean([one[key] for one in trials]) for key in trials[0]} for cell, trials in by_cell.items()}
 
@@ -38,6 +43,14 @@ def publish(description: str | None, path: Path, write: Callable[[int, bool], st
         print(text)
     else:
         path.write_text(text)
+
+
+def _show_progress(done: int, total: int) -> None:
+    """Count up on one line of a terminal; in a log, write a line for every twentieth of the runs."""
+    terminal = sys.stderr.isatty()
+    if terminal or done == total or done * 20 // total > (done - 1) * 20 // total:
+        end = "\n" if done == total or not terminal else ""
+        print(f"{chr(13) if terminal else ''}{done} of {total} runs", end=end, file=sys.stderr, flush=True)
 
 
 def _mean(numbers: list[float]) -> float:

@@ -21,6 +21,7 @@ def test_errors_are_the_means_they_say():
     assert metrics.weighted_error(estimated, true) == (10 * 4 + 0 * 1 + 4 * 0 + 2 * 4) / 16
     assert metrics.top_error(estimated, true, k=1) == 4
     assert metrics.top_error(estimated, true, k=3) == (4 + 0 + 4) / 3
+    assert metrics.set_error(estimated, true, sets=[[0], [3, 0], np.array([1, 2])]) == (4 + 16 + 1) / 3
 
 
 def test_a_frequency_equal_to_the_threshold_is_not_larger():
@@ -79,6 +80,24 @@ def test_an_impossible_top_is_refused(k):
 def test_of_equal_frequencies_the_first_items_are_on_top():
     assert metrics.top_error([0.0, 7.0, 5.0], [5, 5, 5], k=1) == 25
     assert metrics.top_error([0.0, 7.0, 5.0], [5, 5, 5], k=np.int64(2)) == (25 + 4) / 2
+
+
+def test_errors_within_a_set_cancel_before_they_are_squared():
+    assert metrics.set_error([11.0, 9.0, 0.0], [10, 10, 0], sets=([0, 1],)) == 0
+    assert metrics.set_error([11.0, 9.0, 0.0], [10, 10, 0], sets=iter([[0], [1]])) == 1
+
+
+@pytest.mark.parametrize(
+    "items", [[], [0, 3], [-1], [1, 1], [0.0], [True, False, True], [[0, 1]], [[0], [1, 2]], 1, "tea", None]
+)
+def test_a_set_lists_indices_of_items_once(items):
+    with pytest.raises(FrequencyError, match="at least one index from 0 to 2, each named once"):
+        metrics.set_error([1.0, 2.0, 3.0], [1, 2, 3], sets=[[0], items])
+
+
+def test_an_error_over_no_sets_is_refused():
+    with pytest.raises(FrequencyError, match="there are no sets of items"):
+        metrics.set_error([1.0, 2.0], [1, 2], sets=[])
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "5", None, True])
