@@ -43,7 +43,7 @@ from localdp.validation import (
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
-    from localdp.priors import FittedPrior, Observations, Prior, Rank
+    from localdp.priors import FittedPrior, Noise, Prior, Rank
 
 
 @dataclass(eq=False)
@@ -165,7 +165,7 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
-        from localdp.priors import FittedPrior, Noise, Prior, prior_named
+        from localdp.priors import FittedPrior, Observations, Prior, prior_named
 
         if self.origin is not None:
             raise InvalidInputError(
@@ -179,18 +179,12 @@ class Estimate(Frozen, Frequencies):
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes:
             warnings.warn(note, DoubtfulEstimateWarning, stacklevel=2)
-        observations = self._observations(family.constant_noise)
-        fitted = family if isinstance(family, FittedPrior) else family.fit(observations, method)
-        noise = Noise(self.variance) if family.constant_noise else observations.noise
-        return Calibrated(
-            self.frequencies if family.constant_noise else observations.estimates,
-            self.n,
-            self.domain,
-            fitted,
-            noise,
-            total=None if family.constant_noise else self.total,
-            doubts=self.notes,
-        )
+        observed = self._observed(family)
+        total = self.total if family.uses_total else None
+        fitted = family
+        if isinstance(family, Prior):
+            fitted = family.fit(Observations.usable(*observed, self.n, self.total), method)
+        return Calibrated(observed[0], self.n, self.domain, fitted, observed[1], total=total, doubts=self.notes)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -208,33 +202,33 @@ class Estimate(Frozen, Frequencies):
         held = np.clip(self._unbiased, 0, self.n)
         return np.maximum(self.variance + held * self.excess_variance, 0.0)
 
-    def _observations(self, as_in_the_paper: bool) -> Observations:
-        """The estimates in the form that priors are fitted to.
+    def _observed(self, prior: Prior | FittedPrior) -> tuple[Vector, Noise]:
+        """The estimates and their noise, as this prior sees them.
 
-        The paper takes the estimates as they are, with Gaussian noise of the same variance for all. Otherwise they are
-        moved to add up to the total, and the noise is the exact one where that matters.
+        The paper's families see the estimates as they are, with Gaussian noise of the same variance for all. Others see
+        the exact noise where that matters, and most of them estimates that were moved to add up to the total.
         """
-        from localdp.priors import CountingNoise, Noise, Observations
+        from localdp.priors import CountingNoise, Noise
 
-        if as_in_the_paper:
-            return Observations.usable(self.frequencies, Noise(self.variance), self.n, self.total)
-        noise, estimates = Noise(self.variance, self.excess_variance), self.frequencies
+        if prior.constant_noise:
+            return self.frequencies, Noise(self.variance)
+        noise = Noise(self.variance, self.excess_variance)
         if self.probabilities is not None:
             counting = CountingNoise.of(self.n, *self.probabilities)
             noise = counting if counting.matters(self.domain.size) else noise
-        if self.total is not None:
-            if adds_up_by_itself(estimates, self.total) and self.domain.size > 1 and type(noise) is Noise:
-                # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
-                wider = 1 / (1 - 1 / self.domain.size)
-                noise = Noise(self.variance * wider, self.excess_variance * wider)
-            estimates = moved_to_total(estimates, self.total, self._variances)
-        return Observations.usable(estimates, noise, self.n, self.total)
+        if self.total is None or not prior.uses_total:
+            return self.frequencies, noise
+        if adds_up_by_itself(self.frequencies, self.total) and self.domain.size > 1 and type(noise) is Noise:
+            # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
+            wider = 1 / (1 - 1 / self.domain.size)
+            noise = Noise(self.variance * wider, self.excess_variance * wider)
+        return moved_to_total(self.frequencies, self.total, self._variances), noise
 
     def rank_priors(self) -> list[Rank]:
         """All families fitted to these estimates, from the one that fits best to the one that fits worst."""
-        from localdp.priors import rank
+        from localdp.priors import Auto, Observations, rank
 
-        return rank(self._observations(as_in_the_paper=False))
+        return rank(Observations.usable(*self._observed(Auto()), self.n, self.total))
 
     def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
         """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.

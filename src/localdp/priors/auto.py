@@ -19,14 +19,15 @@ from localdp.priors.bulk import Bulk
 from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.npmle import NPMLE
-from localdp.priors.ranking import LEAST_FREEDOM_OF_LEVELS, core_log_likelihood
+from localdp.priors.ranking import core_log_likelihood
 from localdp.priors.smooth import Smooth
 
 FEW = 32
 """Among fewer items than this, `auto` is `bulk`."""
 
-PRICE_OF_A_LEVEL = 1.5
-"""What each level of `npmle` must gain in log-likelihood: about what a level gains by chance."""
+PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.5, 200.0, 5
+"""What `npmle` must gain in log-likelihood for each of its levels: 1.5, about what a level gains by chance, and more
+where few items determine it (200 over the number of items to a level). There are at least 5 levels to pay for."""
 
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
@@ -47,14 +48,16 @@ class Auto(Prior):
         masses, log_weights = {bulk.name: np.exp(bulk.log_masses)}, {bulk.name: bulk.log_evidence}
         if observations.d >= FEW:
             smooth = Smooth().fit(observations)
-            masses[smooth.name], log_weights[smooth.name] = cells.masses(smooth), smooth.log_evidence
+            masses[smooth.name] = cells.masses(smooth)
+            log_weights[smooth.name] = smooth.log_evidence + np.log(observations.d / FEW)
             without = _average(masses, log_weights)
-            npmle = NPMLE().fit(observations)
-            masses[npmle.name] = cells.masses(npmle)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
-            gain = core_log_likelihood(npmle, observations) - core_log_likelihood(reference, observations)
-            price = PRICE_OF_A_LEVEL * max(LEAST_FREEDOM_OF_LEVELS, npmle.parameters["levels"])
-            log_weights[npmle.name] = float(logsumexp(list(log_weights.values()))) + gain - price
+            base = float(logsumexp(list(log_weights.values()))) - core_log_likelihood(reference, observations)
+            npmle = NPMLE().fit(observations)
+            levels = float(max(npmle.parameters["levels"], LEAST_LEVELS))  # type: ignore[call-overload]
+            price = levels * (PRICE_OF_A_LEVEL + PRICE_OF_FEW_ITEMS * levels / observations.d)
+            masses[npmle.name] = cells.masses(npmle)
+            log_weights[npmle.name] = base + core_log_likelihood(npmle, observations) - price
         log_total = logsumexp(list(log_weights.values()))
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
         named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)

@@ -77,6 +77,11 @@ class FittedPrior(ABC):
         return False
 
     @property
+    def uses_total(self) -> bool:
+        """Whether posteriors use the known sum of all frequencies beside each item's own estimate."""
+        return not self.constant_noise
+
+    @property
     def feature(self) -> tuple[float, float] | None:
         """The centre and width of the bulk, for priors with light tails; None for all others.
 
@@ -91,10 +96,17 @@ class FittedPrior(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomicPrior(FittedPrior):
-    """A distribution on finitely many frequencies."""
+    """A distribution on finitely many frequencies that is known beforehand.
+
+    It is taken at its word: the posterior of an item is given by its own estimate alone, as in Theorem 1 of the paper.
+    """
 
     values: Vector = field(default_factory=lambda: np.zeros(0))
     log_masses: Vector = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def uses_total(self) -> bool:
+        return False
 
     @property
     def atoms(self) -> tuple[Vector, Vector]:
@@ -114,6 +126,11 @@ class Prior(ABC):
     """The ways to fit it, the default first."""
     constant_noise: ClassVar[bool] = False
     """Whether the variance of the noise is taken to be the same for all items, as the paper does."""
+
+    @property
+    def uses_total(self) -> bool:
+        """Whether posteriors use the known sum of all frequencies beside each item's own estimate."""
+        return not self.constant_noise
 
     @abstractmethod
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:

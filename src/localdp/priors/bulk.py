@@ -1,8 +1,10 @@
 r"""Bulk: most items are held about equally often, some stand apart, and nobody knows how widely either scatters.
 
-    p_f  =  (1 - h) Gamma(level, spread)  +  h Lomax(level, exponent)
+    p_f  =  (1 - h) Bulk(level, spread)  +  h Lomax(level, exponent)
 
-The gamma distribution is the bulk: its mean is the level, and the spread is its deviation over its mean. The Lomax
+The bulk is a Poisson distribution, since users come to an item by chance, with a mean that itself scatters from item to
+item. That mean has a gamma distribution: its own mean is the level, and the spread is its deviation over its mean. So
+the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2). The Lomax
 distribution, with a density proportional to (1 + k/level)^-exponent, is flat below the level and a power law above
 it. The share h of the items comes from it.
 
@@ -23,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammainc, logsumexp
+from scipy.special import betainc, logsumexp
 
 from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.cells import CellPrior, Cells
@@ -60,7 +62,7 @@ def _grid() -> _Grid:
     log_weights = []
     for part in (whole, apart):
         spreads = np.array([row[1] for row in part])
-        cauchy = np.log(spreads**2 / (1 + spreads**2) ** 1.5)  # of the logarithm of the spread
+        cauchy = np.log(spreads**3 / (1 + spreads**2) ** 2)  # of the logarithm of the spread
         log_weights.append(cauchy - logsumexp(cauchy) - np.log(2))
     return _Grid(np.array(whole + apart), np.concatenate(log_weights))
 
@@ -104,13 +106,13 @@ class BulkPrior(CellPrior):
 def _masses(cells: Cells, mean: float) -> Vector:
     """The mass of each cell under each distribution of the grid."""
     parameters = _grid().parameters
-    tops = cells.ends + 1  # the whole number k stands for k..k+1
+    tops = cells.ends + 0.5  # the whole number k stands for all numbers that round to it
     bulks = {}
     tails = {}
     masses = np.empty((len(parameters), tops.size))
     for place, (level, spread, apart, exponent) in enumerate(parameters.tolist()):
         if (level, spread) not in bulks:
-            bulks[level, spread] = _normalized(gammainc(spread**-2, tops * (spread**-2 / (level * mean))))
+            bulks[level, spread] = _normalized(_negative_binomial(cells.ends, level * mean, spread))
         masses[place] = bulks[level, spread]
         if apart:
             if (level, exponent) not in tails:
@@ -118,6 +120,11 @@ def _masses(cells: Cells, mean: float) -> Vector:
             masses[place] *= 1 - apart
             masses[place] += apart * tails[level, exponent]
     return masses
+
+
+def _negative_binomial(k: Vector, mean: float, spread: float) -> Vector:
+    """The probability of k or less."""
+    return np.asarray(betainc(spread**-2, k + 1, 1 / (1 + mean * spread**2)))
 
 
 def _lomax(x: Vector, exponent: float) -> Vector:
@@ -132,9 +139,8 @@ def _normalized(cumulative: Vector) -> Vector:
 
 def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:
     """log p(estimates, total) under each distribution of the grid."""
-    k = cells.middles
-    near = k <= observations.cut + observations.noise.deviation_at(observations.cut) * 12
-    k = k[near]
+    near = cells.within_reach(observations)
+    k = cells.middles[near]
     likelihood, row_logs = observations.likelihood(k)
     counts = observations.binned[1]
     weights = masses[:, near].T + 1e-300

@@ -60,6 +60,11 @@ class Cells:
         """The middle of each cell."""
         return self.ends - (self.widths - 1) / 2
 
+    def within_reach(self, observations: Observations) -> slice:
+        """The cells that the estimates of the core may come from."""
+        noise = observations.noise
+        return slice(0, 1 + int(np.searchsorted(self.ends, noise.core + NOISE_REACH * noise.deviation_at(noise.core))))
+
     def masses(self, prior: FittedPrior) -> Vector:
         """The mass of each cell under a prior that has no atoms."""
         if isinstance(prior, StepPrior):

@@ -52,6 +52,10 @@ class Fixed(Prior):
         self.values, masses = self.values[masses > 0], masses[masses > 0]
         self.log_masses: Vector = np.log(masses / masses.sum())
 
+    @property
+    def uses_total(self) -> bool:
+        return False
+
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
         parameters = frozen_parameters(atoms=self.values.size)
         n = max(observations.n, int(self.values[-1]))

@@ -70,7 +70,7 @@ class OptIn(Prior):
             observations.total,
             observations.total_variance,
         )
-        return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
+        return fit_smooth(self.name, observations.n, method, basis, data_nodes, data_nodes, data)
 
     def __repr__(self) -> str:
         return f"OptIn({self.counts.sum():.0f} users)"

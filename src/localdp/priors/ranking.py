@@ -57,7 +57,7 @@ def rank(observations: Observations, families: Sequence[Prior] | None = None) ->
     for family in several:
         fitted = family.fit(observations, "mle" if "mle" in family.methods else None)
         found = core_log_likelihood(fitted, observations)
-        ranks.append(Rank(fitted, found, found - 0.5 * _freedom(family, fitted) * np.log(observations.d)))
+        ranks.append(Rank(fitted, found, found - 0.5 * freedom(family, fitted) * np.log(observations.d)))
     return sorted(ranks, key=lambda entry: -entry.score)
 
 
@@ -79,7 +79,7 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
     return float(observations.binned[1] @ (np.log(density) + row_logs))
 
 
-def _freedom(family: Prior, fitted: FittedPrior) -> float:
+def freedom(family: Prior, fitted: FittedPrior) -> float:
     """The number of parameters that the score charges for."""
     if isinstance(family, ParametricFamily):
         return float(family.parameter_count)

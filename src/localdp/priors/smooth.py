@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp
 
-from localdp.kernels.quadrature import Quadrature, logarithmic
+from localdp.kernels.quadrature import Quadrature
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
+from localdp.priors.cells import Cells
 from localdp.priors.fitting.log_linear import LikelihoodTerms, LogLinear, Nodes, Solution
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
@@ -123,7 +124,10 @@ class Smooth(Prior):
         deviation = min(observations.noise.deviation, float(observations.n))
         highest = max(float(observations.estimates.max()), 10 * deviation)
         basis = Basis.spanning(deviation / 3, min(highest, observations.n))
-        data_nodes = basis.nodes(observations.quadrature(1))
+        cells = Cells.of(observations)
+        whole = Nodes(cells.middles, np.log(cells.widths), basis.at(cells.middles))
+        near = cells.within_reach(observations)
+        data_nodes = Nodes(whole.k[near], whole.log_weights[near], whole.basis[near])
         likelihood, row_logs = observations.likelihood(data_nodes.k)
         data = LikelihoodTerms(
             likelihood,
@@ -136,15 +140,18 @@ class Smooth(Prior):
             observations.total,
             observations.total_variance,
         )
-        return fit_smooth(self.name, observations.n, method, basis, data_nodes, data)
+        return fit_smooth(self.name, observations.n, method, basis, data_nodes, whole, data)
 
 
-def fit_smooth(name: str, n: int, method: str, basis: Basis, data_nodes: Nodes, data: LikelihoodTerms) -> SmoothPrior:
+def fit_smooth(
+    name: str, n: int, method: str, basis: Basis, data_nodes: Nodes, whole: Nodes, data: LikelihoodTerms
+) -> SmoothPrior:
     """The mixture of the fits under all penalties, weighted by their marginal likelihoods.
 
-    The likelihood of the data is a sum over `data_nodes`. `Smooth` and `OptIn` differ in `data` and its nodes alone.
+    The likelihood of the data is a sum over `data_nodes`, which are among those of the sum over `whole`, that is over all
+    frequencies. (Were they not, a narrow peak could have a likelihood at a node of one sum and no mass at those of the
+    other.) `Smooth` and `OptIn` differ in `data` and its nodes alone.
     """
-    whole = basis.nodes(logarithmic(1, n))
     solutions = _fits(LogLinear(data_nodes, whole, data), basis)
     log_weights = np.array([solution.log_marginal_likelihood for solution in solutions])
     log_evidence = float(logsumexp(log_weights)) - np.log(log_weights.size)

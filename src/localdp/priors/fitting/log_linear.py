@@ -10,7 +10,7 @@ gradient of l compares the mean of B under the posteriors of all items with its 
 The known total of the frequencies is one more observation. Given the estimates, the sum of the frequencies has the mean
 M = sum_i E[f | fhat_i] and the variance V = sum_i Var(f | fhat_i), so the total adds -(total - M)^2 / (2 V). (Even where
 frequencies are skewed, their sum given the estimates is nearly Gaussian: frequent items are pinned by their own
-estimates.) In the Hessian, V is taken as constant and the second derivative of M as 0.
+estimates.) In the Hessian, the second derivative of M is taken as 0.
 
 Penalties are compared by their marginal likelihood, the probability of the data with theta averaged out. Laplace's
 approximation of it (see for instance D. MacKay, Bayesian Interpolation, 1992) is
@@ -28,6 +28,8 @@ from scipy.special import logsumexp
 from localdp.types import Vector
 
 _LEAST_VARIANCE = 1e-6  # of the sum of all frequencies
+_UPDATES = 4  # how often V is brought up to date
+_FARTHEST = 5.0  # deviations that the sum may be away from the total before the weight of the total is reduced
 _STEPS = 60  # Newton steps at most; see decision 8 for why Newton
 
 
@@ -64,6 +66,15 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
+class _Held:
+    """What does not change while Newton's method runs: the penalties, their centers, and the variance V of the sum."""
+
+    penalty: Vector
+    center: Vector
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Value:
     """The penalized log-likelihood at some theta, with its derivatives; `curvature` is minus the Hessian."""
 
@@ -71,6 +82,7 @@ class _Value:
     gradient: Vector
     curvature: Vector
     sum_variance: float  # V, the variance of the sum of all frequencies
+    missing: float  # M less the total
 
     @property
     def usable(self) -> bool:
@@ -89,46 +101,58 @@ class LogLinear:
     data: LikelihoodTerms
 
     def solve(self, penalty: Vector, center: Vector, start: Vector) -> Solution:
-        """The theta that maximizes the penalized likelihood: Newton's method with a line search, from `start`."""
-        theta, value = start, self._value(start, penalty, center)
+        """The theta that maximizes the penalized likelihood: Newton's method with a line search, from `start`.
+
+        V changes with theta, but is held while Newton's method runs and then brought up to date, a few times.
+        """
+        theta, value = start, self._value(start, _Held(penalty, center, 1.0))
+        for _ in range(_UPDATES):
+            # Far from the total its weight is reduced: the posteriors of a poor prior are too sure of themselves.
+            held = _Held(penalty, center, max(value.sum_variance, (value.missing / _FARTHEST) ** 2))
+            theta, value = self._climb(theta, held)
+            if held.variance < 1.2 * max(value.sum_variance, _LEAST_VARIANCE) < 1.5 * held.variance:
+                break
+        eigenvalues = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
+        marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(eigenvalues).sum()
+        return Solution(theta, float(marginal) - 0.5 * np.log(held.variance))
+
+    def _climb(self, theta: Vector, held: _Held) -> tuple[Vector, _Value]:
+        """Newton's method from theta."""
+        value = self._value(theta, held)
         for _ in range(_STEPS):
             eigenvalues, rotation = np.linalg.eigh(value.curvature)
             # Eigenvalues are replaced by their absolute values, so that every step goes uphill.
             positive = np.maximum(np.abs(eigenvalues), 1e-6 * max(eigenvalues.max(), 1e-12))
             step = rotation @ ((rotation.T @ value.gradient) / positive)
-            moved = self._search(theta, step, value, penalty, center)
+            moved = self._search(theta, step, value, held)
             if moved is None:
                 break
             gain = moved[1].objective - value.objective
             theta, value = moved
             if gain < 1e-5:
                 break
-        eigenvalues = np.maximum(np.linalg.eigvalsh(value.curvature), 1e-12)
-        marginal = value.objective + 0.5 * np.log(penalty[penalty > 0]).sum() - 0.5 * np.log(eigenvalues).sum()
-        return Solution(theta, float(marginal) - 0.5 * np.log(value.sum_variance))
+        return theta, value
 
-    def _search(
-        self, theta: Vector, step: Vector, value: _Value, penalty: Vector, center: Vector
-    ) -> tuple[Vector, _Value] | None:
+    def _search(self, theta: Vector, step: Vector, value: _Value, held: _Held) -> tuple[Vector, _Value] | None:
         """The longest of the steps 1, 1/2, 1/4, .. that does not lower the objective; None if all do."""
         length = 1.0
         while length > 1e-6:
             candidate = theta + length * step
-            found = self._value(candidate, penalty, center)
+            found = self._value(candidate, held)
             if found.usable and found.objective >= value.objective - 1e-9:
                 return candidate, found
             length /= 2
         return None
 
-    def _value(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
+    def _value(self, theta: Vector, held: _Held) -> _Value:
         """The objective at theta.
 
         The line search may try steps so long that the objective overflows; it discards those.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._evaluate(theta, penalty, center)
+            return self._evaluate(theta, held)
 
-    def _evaluate(self, theta: Vector, penalty: Vector, center: Vector) -> _Value:
+    def _evaluate(self, theta: Vector, held: _Held) -> _Value:
         whole, data, basis = self.whole, self.data, self.data_nodes.basis
         shape = whole.basis @ theta + whole.log_weights
         normalizer = float(logsumexp(shape))
@@ -151,12 +175,12 @@ class LogLinear:
         variance = float(data.counts @ (squares - means**2)) + data.exact_variance + data.total_variance
         cross = (joint @ (self.data_nodes.k[:, None] * basis)) / density[:, None]
         sum_slope = data.counts @ (cross - means[:, None] * posterior)
-        variance = max(variance, _LEAST_VARIANCE)
-        weight = 1 / variance
-        off, away = float(data.counts @ means) + data.exact_sum - data.total, theta - center
+        weight, penalty = 1 / held.variance, held.penalty
+        off, away = float(data.counts @ means) + data.exact_sum - data.total, theta - held.center
         return _Value(
             likelihood - 0.5 * weight * off**2 - 0.5 * float(penalty @ away**2),
             gradient - weight * off * sum_slope - penalty * away,
             data.d * prior_covariance - explained + weight * np.outer(sum_slope, sum_slope) + np.diag(penalty),
-            variance,
+            max(variance, _LEAST_VARIANCE),
+            off,
         )
