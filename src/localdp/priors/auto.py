@@ -29,6 +29,10 @@ PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.5, 200.0, 5
 """What `npmle` must gain in log-likelihood for each of its levels: 1.5, about what a level gains by chance, and more
 where few items determine it (200 over the number of items to a level). There are at least 5 levels to pay for."""
 
+CLEAR, MOST_OF_DOUBTFUL_LEVELS = 12.0, 0.4
+"""Unless `npmle` is ahead by this much in log-likelihood, it has at most this weight: its levels are too sharp for honest
+intervals if the frequencies have none."""
+
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
 
@@ -52,12 +56,15 @@ class Auto(Prior):
             log_weights[smooth.name] = smooth.log_evidence + np.log(observations.d / FEW)
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
-            base = float(logsumexp(list(log_weights.values()))) - core_log_likelihood(reference, observations)
+            others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)
             npmle = NPMLE().fit(observations)
             levels = float(max(npmle.parameters["levels"], LEAST_LEVELS))  # type: ignore[call-overload]
             price = levels * (PRICE_OF_A_LEVEL + PRICE_OF_FEW_ITEMS * levels / observations.d)
             masses[npmle.name] = cells.masses(npmle)
-            log_weights[npmle.name] = base + core_log_likelihood(npmle, observations) - price
+            ahead = core_log_likelihood(npmle, observations) - price - core
+            if ahead < CLEAR:
+                ahead = min(ahead, np.log(MOST_OF_DOUBTFUL_LEVELS / (1 - MOST_OF_DOUBTFUL_LEVELS)))
+            log_weights[npmle.name] = others + ahead
         log_total = logsumexp(list(log_weights.values()))
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
         named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)
