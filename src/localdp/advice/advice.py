@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from localdp.advice import sentences
-from localdp.advice.options import Option, best_option, every_option
-from localdp.advice.shapes import ZIPF, Like, shaped
+from localdp.advice.options import SHARES, Option, best_option, every_option
+from localdp.advice.shapes import Like, Shape, several_shapes, shaped
 from localdp.advice.targets import Target, checked_target
 from localdp.domain import Domain, Item
 from localdp.errors import DomainError, InvalidInputError
@@ -38,6 +38,9 @@ CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The epsilons of the plot of errors."""
 
 _FORMATS = {"epsilon": "g", "share seen": ".3%"}
+_NOBODY, _FEW = "nobody", 10  # errors below ten users are printed with decimals
+_SCALED = ("threshold", _NOBODY, *(f"{share:.0%}" for share in SHARES))
+_AT_SHARES = {share: f"at {share:.0%}" for share in SHARES if share > 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +49,9 @@ class Advice:
 
     `recommended` is the name of the mechanism to take and `epsilon` its budget. `options` are all mechanisms at this
     epsilon, or, if neither an epsilon nor a target was given, the best mechanism at each of several epsilons. `like`
-    names the assumed shape of the frequencies, which the error after Calibrate depends on. `why` is a list of
-    sentences. `users_needed` is the number of users that the target needs, or None without a target.
+    names the shape of the frequencies, which the error after Calibrate depends on; it is None if the caller did not say
+    one, and then errors after Calibrate are ranges over several shapes. `why` is a list of sentences. `users_needed` is
+    the number of users that the target needs, or None without a target.
 
     >>> advice = advise(100, 50_000, epsilon=1.0)
     >>> advice.recommended, advice.chosen.report_bytes
@@ -60,7 +64,7 @@ class Advice:
     users: int
     epsilon: float
     recommended: str
-    like: str
+    like: str | None
     options: tuple[Option, ...]
     why: tuple[str, ...]
     users_needed: int | None = None
@@ -71,14 +75,24 @@ class Advice:
         return next(o for o in self.options if (o.mechanism, o.epsilon) == (self.recommended, self.epsilon))
 
     def table(self) -> Table:
-        """A row for each option. Errors and thresholds are in users; `calibrated` is a root mean squared error."""
-        numbers = {
+        """A row for each option. Errors and thresholds are in users.
+
+        `standard error` is that of an item that nobody holds, and `at 1%`, `at 10%` and `at 50%` are those of items
+        that so many of the users hold. `lowest` and `highest` are root mean squared errors over all items after
+        Calibrate, for the most and the least favourable of the shapes; they are equal if the shape is known.
+        """
+        numbers: dict[str, list[float]] = {
             "epsilon": [option.epsilon for option in self.options],
             "bytes": [option.report_bytes for option in self.options],
             "standard error": [option.standard_error for option in self.options],
+        }
+        for share, name in _AT_SHARES.items():
+            numbers[name] = [option.standard_error_at(share) for option in self.options]
+        numbers |= {
             "threshold": [option.threshold for option in self.options],
             "share seen": [option.smallest_share for option in self.options],
-            "calibrated": [option.calibrated_rms for option in self.options],
+            "lowest": [option.lowest[1] for option in self.options],
+            "highest": [option.highest[1] for option in self.options],
         }
         columns = {"mechanism": [option.mechanism for option in self.options]}
         title = f"{self.items:,} items, {self.users:,} users"
@@ -86,14 +100,15 @@ class Advice:
 
     @cached_property
     def curve(self) -> Table:
-        """The errors at several epsilons, each with the mechanism that is best there."""
+        """The errors at several epsilons, each with the mechanism that is best there; columns as in `table`."""
         known = {o.epsilon: o for o in self.options if o.mechanism == self.recommended or len(self._epsilons) > 1}
-        best = [known.get(epsilon) or best_option(epsilon, self.chosen.shape) for epsilon in CURVE]
+        best = [known.get(epsilon) or best_option(epsilon, self.chosen.shapes) for epsilon in CURVE]
         columns = {
             "epsilon": np.array(CURVE),
             "mechanism": [option.mechanism for option in best],
             "raw": np.array([option.raw_rms for option in best]),
-            "calibrated": np.array([option.calibrated_rms for option in best]),
+            "lowest": np.array([option.lowest[1] for option in best]),
+            "highest": np.array([option.highest[1] for option in best]),
         }
         return Table(columns, "Root mean squared error against epsilon, in users", _FORMATS)
 
@@ -118,8 +133,12 @@ class Advice:
         axes = plots.figure().add_subplot() if axes is None else axes
         x = self.curve["epsilon"]
         axes.plot(x, self.curve["raw"], color=plots.BLACK, marker="x", linestyle=":", label="raw")
-        label = f"calibrated, if frequencies are like {self.like}"
-        axes.plot(x, self.curve["calibrated"], color=plots.BLUE, marker="o", label=label)
+        known = self.like is not None
+        label = f"calibrated, if frequencies are like {self.like}" if known else "calibrated, over several shapes"
+        axes.plot(x, self.curve["highest"], color=plots.BLUE, marker="o", label=label)
+        if not known:
+            axes.plot(x, self.curve["lowest"], color=plots.BLUE, marker="o")
+            axes.fill_between(x, self.curve["lowest"], self.curve["highest"], color=plots.BLUE, alpha=0.2)
         axes.axvline(self.epsilon, color=plots.VERMILLION, linestyle="--", label=f"epsilon {self.epsilon:g}")
         axes.set_xscale("log", base=2)
         axes.set_xticks(x, [f"{epsilon:g}" for epsilon in CURVE])
@@ -132,23 +151,50 @@ class Advice:
         return axes
 
     def to_json(self) -> str:
-        """All fields as JSON. `raw_error` and `calibrated_error` are mean squared errors over the items."""
+        """All fields as JSON.
+
+        In `standard_errors` and `calibrated` the keys are shares of the users and names of shapes; `raw_error` is a
+        mean squared error over the items.
+        """
         fields = ("items", "users", "epsilon", "recommended", "like", "users_needed", "why")
         document: dict[str, Any] = {name: getattr(self, name) for name in fields}
-        names = ("mechanism", "epsilon", "report_bytes", "standard_error", "threshold", "smallest_share")
-        errors = ("raw_error", "calibrated_error", "items_seen")
-        document["options"] = [{name: getattr(o, name) for name in (*names, *errors)} for o in self.options]
+        names = ("mechanism", "epsilon", "report_bytes", "threshold", "smallest_share", "raw_error")
+        document["options"] = [
+            {name: getattr(option, name) for name in names}
+            | {"standard_errors": {f"{share:g}": option.standard_error_at(share) for share in SHARES}}
+            | {"calibrated": option.calibrated, "items_seen": option.items_seen}
+            for option in self.options
+        ]
         document["curve"] = [dict(zip(self.curve.columns, row, strict=True)) for row in self.curve]
         return json.dumps(document, ensure_ascii=False, indent=1)
 
     def __str__(self) -> str:
-        title, head, *rows = str(self.table()).split("\n")
-        chosen = self.options.index(self.chosen)
-        marked = [f"{'>' if place == chosen else ' '} {row}" for place, row in enumerate(rows)]
-        curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "calibrated", "raw")), strict=True)
-        table = "\n".join([f"  {head}", *marked])
+        table = self.table()
+        labels = {name: table[name] for name in ("mechanism", "epsilon")}
+        ranges = [sentences.span(option) for option in self.options]
+        shown = {name: table[name] for name in ("bytes", "threshold", "share seen")} | {"calibrated": ranges}
+        errors = {_NOBODY: table["standard error"]} | {f"{s:.0%}": table[name] for s, name in _AT_SHARES.items()}
+        curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "lowest", "highest", "raw")), strict=True)
         paragraphs = [textwrap.fill(sentence, sentences.WIDTH) for sentence in self.why]
-        return "\n\n".join([title, table, sentences.legend(), *paragraphs, sentences.picture(list(curve))])
+        return "\n\n".join(
+            [
+                table.title,
+                self._marked(labels | shown),
+                sentences.legend(),
+                f"{sentences.ERRORS}\n\n{self._marked(labels | errors)}",
+                *paragraphs,
+                sentences.picture(list(curve)),
+            ]
+        )
+
+    def _marked(self, columns: dict[str, Any]) -> str:
+        """The columns as lines of text, with a mark at the option that is recommended."""
+        numbers = {name: values for name, values in columns.items() if name in _SCALED}
+        fine = {name: ",.2f" for name in numbers if min(map(min, numbers.values())) < _FEW}
+        head, *rows = str(Table(columns, "", _FORMATS | fine)).strip("\n").split("\n")
+        chosen = self.options.index(self.chosen)
+        marked = [f"{'>' if place == chosen else ' '} {row}".rstrip() for place, row in enumerate(rows)]
+        return "\n".join([f"  {head}".rstrip(), *marked])
 
     def __repr__(self) -> str:
         return (
@@ -162,8 +208,9 @@ def advise(
     *,
     epsilon: float | None = None,
     target_error: float | str | None = None,
+    up_to: float | str | None = None,
     smallest_share: float | str | None = None,
-    like: Like = ZIPF,
+    like: Like | None = None,
 ) -> Advice:
     """Predict the accuracy of each mechanism before anything is collected, and say which to take and why.
 
@@ -172,18 +219,22 @@ def advise(
     - Given `users` and a target, it finds the smallest epsilon that reaches the target.
     - Given `epsilon` and a target, it finds the number of users that the target needs.
 
-    A target is a share of the users, such as 0.001 or "0.1%": `target_error` is the standard error to reach for a raw
-    frequency, and `smallest_share` is the share of users that hold an item which must be detected. `like` says how
-    unequal the items are: "zipf", "power-law", a data set such as "retail", a file, or a list of frequencies.
+    A target is a share of the users, such as 0.001 or "0.1%". `target_error` is the standard error to reach for a raw
+    frequency. It is reached for every item, however many users hold it; with `up_to="10%"` it is reached only for items
+    that at most 10% of the users hold, which takes fewer users or a smaller epsilon, because the holders of an item add
+    noise to its frequency. `smallest_share` is the share of users that hold an item which must be detected.
+
+    `like` says how unequal the items are: "zipf", "equal", another name, a data set such as "retail", a file, or a list
+    of frequencies. Without it, errors after Calibrate are given as a range over several shapes.
 
     >>> advice = advise(1_000, 100_000, epsilon=1.0)
     >>> advice.recommended, round(advice.chosen.standard_error)
     ('llh', 607)
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
-    2.55
+    2.56
     """
     items = create("auto", items, LADDER[0]).mechanism.size  # raises DomainError if it is not a number of items
-    target = checked_target(target_error, smallest_share)
+    target = checked_target(target_error, smallest_share, up_to)
     given = None if users is None else checked_users(users)
     if epsilon is None:
         if given is None:
@@ -198,7 +249,7 @@ def advise(
 
 
 def _one_epsilon(
-    items: int, given: int | None, epsilon: float, like: Like, target: Target | None, found: bool = False
+    items: int, given: int | None, epsilon: float, like: Like | None, target: Target | None, found: bool = False
 ) -> Advice:
     """Compare all mechanisms at one epsilon. `found` says that the epsilon was computed from the target.
 
@@ -207,7 +258,7 @@ def _one_epsilon(
     choice = create("auto", items, epsilon)
     needed = None if target is None else target.users(choice.mechanism)
     users = given or checked_users(needed)
-    options = every_option(epsilon, shaped(like, items, users))
+    options = every_option(epsilon, _shapes(like, items, users))
     chosen = next(option for option in options if option.mechanism == choice.mechanism.name)
     why = [sentences.take(choice.why), sentences.odds(epsilon)]
     if target is not None:
@@ -215,14 +266,14 @@ def _one_epsilon(
         why.append(sentences.reached(target, chosen, None if found else given, others))
         if found:
             why.insert(0, sentences.least_epsilon(target, epsilon, users))
-    why += [*sentences.outlook(chosen), *sentences.assumption(chosen.shape.name)]
-    return Advice(items, users, epsilon, chosen.mechanism, chosen.shape.name, options, tuple(why), needed)
+    why += sentences.outlook(chosen)
+    return Advice(items, users, epsilon, chosen.mechanism, _known(chosen.shapes), options, tuple(why), needed)
 
 
-def _ladder(items: int, users: int, like: Like) -> Advice:
+def _ladder(items: int, users: int, like: Like | None) -> Advice:
     """Compare the best mechanism at each epsilon of the ladder, and recommend one of these epsilons."""
-    shape = shaped(like, items, users)
-    options = tuple(best_option(epsilon, shape) for epsilon in LADDER)
+    shapes = _shapes(like, items, users)
+    options = tuple(best_option(epsilon, shapes) for epsilon in LADDER)
     common = Target(share=COMMON)
     enough = [option for option in options if option.smallest_share <= COMMON]
     if enough:
@@ -237,6 +288,14 @@ def _ladder(items: int, users: int, like: Like) -> Advice:
         sentences.take(create("auto", items, chosen.epsilon).why),
         sentences.odds(chosen.epsilon),
         *sentences.outlook(chosen),
-        *sentences.assumption(shape.name),
     )
-    return Advice(items, users, chosen.epsilon, chosen.mechanism, shape.name, options, why)
+    return Advice(items, users, chosen.epsilon, chosen.mechanism, _known(shapes), options, why)
+
+
+def _shapes(like: Like | None, items: int, users: int) -> tuple[Shape, ...]:
+    """The shape that the caller knows, or all that are tried."""
+    return several_shapes(items, users) if like is None else (shaped(like, items, users),)
+
+
+def _known(shapes: tuple[Shape, ...]) -> str | None:
+    return shapes[0].name if len(shapes) == 1 else None

@@ -5,37 +5,44 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
-
-import numpy as np
-from scipy.special import ndtr
 
 from localdp.advice.expectation import calibrated_error
 from localdp.advice.shapes import Shape
 from localdp.errors import EpsilonError, ImpureMechanismError
-from localdp.estimate.frequencies import significance_threshold
+from localdp.estimate.thresholds import (
+    BETA,
+    approximate_chances,
+    count_threshold,
+    exact_threshold,
+    smallest_detected,
+)
 from localdp.mechanisms import MECHANISMS, Mechanism, create
 from localdp.priors import Noise
-
-SEEN = 0.9
-"""An item counts as detected if its raw estimate exceeds the significance threshold with this probability."""
 
 ORDER = ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
 """The order of the mechanisms in tables: simple ones first."""
 
+SHARES = (0.0, 0.01, 0.1, 0.5)
+"""The shares of the users at which tables and sentences show the standard error."""
+
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A mechanism at an epsilon, and what to expect of it for frequencies of this shape. Errors are in users.
+    """A mechanism at an epsilon, and what to expect of it. Errors are in users.
+
+    The error after Calibrate depends on how frequencies are distributed. `shapes` are the distributions that are
+    thought possible: one if the caller knows, and several otherwise.
 
     >>> from localdp.advice.shapes import shaped
-    >>> option = best_option(1.0, shaped("zipf", items=1_000, users=100_000))
-    >>> option.mechanism, option.report_bytes, round(option.standard_error), round(option.calibrated_rms)
-    ('llh', 2, 607, 155)
+    >>> option = best_option(1.0, (shaped("zipf", items=1_000, users=100_000),))
+    >>> option.mechanism, option.report_bytes, round(option.standard_error)
+    ('llh', 2, 607)
+    >>> [round(option.standard_error_at(share)) for share in (0.01, 0.1, 0.5)]
+    [608, 617, 655]
     """
 
     made: Mechanism
-    shape: Shape
+    shapes: tuple[Shape, ...]
 
     @property
     def mechanism(self) -> str:
@@ -48,6 +55,11 @@ class Option:
         return self.made.requested_epsilon
 
     @property
+    def users(self) -> int:
+        """The number of users."""
+        return self.shapes[0].users
+
+    @property
     def report_bytes(self) -> int:
         """The length of a report in bytes."""
         return self.made.report_bytes
@@ -55,74 +67,89 @@ class Option:
     @property
     def standard_error(self) -> float:
         """The standard deviation of the raw estimate of an item that nobody holds, in users."""
-        return math.sqrt(self.made.variance(self.shape.users))
+        return self.standard_error_at(0.0)
 
-    @property
+    def standard_error_at(self, share: float) -> float:
+        """The standard deviation of the raw estimate of an item that this share of the users holds, in users."""
+        own = self.made.excess_variance * share * self.users
+        return math.sqrt(max(self.made.variance(self.users) + own, 0.0))
+
+    @cached_property
     def threshold(self) -> float:
-        """The significance threshold in users. With probability 95%, no unheld item's raw estimate exceeds it."""
-        return significance_threshold(self.standard_error, self.made.size)
+        """The exact significance threshold in users: with probability 95%, no unheld item's raw estimate exceeds it."""
+        return exact_threshold(self.users, self.made.p, self.made.q, self.made.size)
 
-    @property
+    @cached_property
     def smallest_share(self) -> float:
-        """The smallest share of users that is detected.
+        """The smallest share of users that is detected: whose raw estimate exceeds the threshold 90% of the time.
 
         A value above 1 means that not even an item held by everybody is detected.
-
-        The estimate of an item with f holders exceeds the threshold T with probability Phi(z) when
-        f = T + z sqrt(Var + f excess). This is a quadratic equation in f.
         """
-        z, excess = NormalDist().inv_cdf(SEEN), self.made.excess_variance
-        own = z * excess / 2
-        at_threshold = self.standard_error**2 + excess * self.threshold
-        return (self.threshold + z * (own + math.sqrt(max(own**2 + at_threshold, 0.0)))) / self.shape.users
+        return smallest_detected(self.users, self.made.p, self.made.q, self.made.size) / self.users
 
     @property
     def raw_error(self) -> float:
         """The expected mean squared error of the raw estimates over all items, with the variance that holders add."""
-        return self.made.variance(self.shape.users) + self.made.excess_variance * self.shape.users / self.made.size
-
-    @cached_property
-    def calibrated_error(self) -> float:
-        """The expected mean squared error over all items after Calibrate (`ldp.metrics.estimation_error`)."""
-        return calibrated_error(self.shape, self.noise)
+        return self.standard_error_at(1 / self.made.size) ** 2
 
     @property
     def raw_rms(self) -> float:
         """The root of the raw error, in users: a little more than the standard error, because of held items."""
         return math.sqrt(self.raw_error)
 
-    @property
-    def calibrated_rms(self) -> float:
-        """The root of the calibrated error, in users."""
-        return math.sqrt(self.calibrated_error)
+    @cached_property
+    def calibrated(self) -> dict[str, float]:
+        """By the name of each shape, the root of the mean squared error over all items to expect after Calibrate."""
+        return {shape.name: math.sqrt(calibrated_error(shape, self.noise)) for shape in self.shapes}
 
     @property
-    def items_seen(self) -> float:
-        """How many items exceed the significance threshold, on average."""
-        deviations = np.sqrt(self.noise.variance_at(self.shape.frequencies))
-        chances = ndtr((self.shape.frequencies - self.threshold) / deviations)
-        return float(self.shape.items * (self.shape.masses @ chances))
+    def lowest(self) -> tuple[str, float]:
+        """The shape with the smallest error after Calibrate, and this error."""
+        return min(self.calibrated.items(), key=lambda entry: entry[1])
+
+    @property
+    def highest(self) -> tuple[str, float]:
+        """The shape with the largest error after Calibrate, and this error."""
+        return max(self.calibrated.items(), key=lambda entry: entry[1])
+
+    @property
+    def calibrated_rms(self) -> float:
+        """The error after Calibrate for the one shape, or the highest for several."""
+        return self.highest[1]
+
+    @property
+    def calibrated_error(self) -> float:
+        """The square of `calibrated_rms`, for comparisons with `ldp.metrics.estimation_error`."""
+        return self.calibrated_rms**2
+
+    @cached_property
+    def items_seen(self) -> dict[str, float]:
+        """By the name of each shape, how many items exceed the significance threshold on average."""
+        p, q = self.made.p_star, self.made.q_star
+        limit = count_threshold(self.users, q, BETA / self.made.size)
+        chances = (approximate_chances(limit, shape.frequencies, self.users, p, q) for shape in self.shapes)
+        return {s.name: float(s.items * (s.masses @ c)) for s, c in zip(self.shapes, chances, strict=True)}
 
     @property
     def noise(self) -> Noise:
         """The noise of a raw estimate."""
-        return Noise(self.made.variance(self.shape.users), self.made.excess_variance)
+        return Noise(self.made.variance(self.users), self.made.excess_variance)
 
     def __repr__(self) -> str:
         return f"<{self.mechanism} at epsilon {self.epsilon:g}: standard error {self.standard_error:.6g}>"
 
 
-def every_option(epsilon: float, shape: Shape) -> tuple[Option, ...]:
+def every_option(epsilon: float, shapes: tuple[Shape, ...]) -> tuple[Option, ...]:
     """All mechanisms that can be made at this epsilon."""
     options = []
     for name in (*ORDER, *(name for name in MECHANISMS if name not in ORDER)):
         try:
-            options.append(Option(create(name, shape.items, epsilon).mechanism, shape))
+            options.append(Option(create(name, shapes[0].items, epsilon).mechanism, shapes))
         except (ImpureMechanismError, EpsilonError):
             continue
     return tuple(options)
 
 
-def best_option(epsilon: float, shape: Shape) -> Option:
+def best_option(epsilon: float, shapes: tuple[Shape, ...]) -> Option:
     """The mechanism that `auto` takes at this epsilon."""
-    return Option(create("auto", shape.items, epsilon).mechanism, shape)
+    return Option(create("auto", shapes[0].items, epsilon).mechanism, shapes)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
-from localdp.advice.options import SEEN, Option
-from localdp.advice.shapes import POWER_LAW, ZIPF
+from localdp.advice.options import SHARES, Option
+from localdp.advice.shapes import EQUAL, EXPONENTIAL, EXPONENTS, HELD, POWER_LAW, ZIPF
 from localdp.advice.targets import Target, percent
+from localdp.estimate.thresholds import SEEN
 
 WIDE = 4.0
 """Above this epsilon, a report nearly gives the item away."""
@@ -16,17 +18,21 @@ WIDE = 4.0
 WIDTH = 79
 """The most characters in a line."""
 
-_PLOT = 44  # characters across
+_MANY = 0.1  # few items are held by more than this share of the users
+_PLOT = 38  # characters across
 
 _COLUMNS = {
     "mechanism": "the way in which devices add noise to their answers",
     "epsilon": "how much a report may reveal; smaller protects better",
     "bytes": "the length of one report",
-    "standard error": "typical error of a raw frequency, before Calibrate, in users",
     "threshold": "a raw frequency above this many users is more than noise",
     "share seen": f"the smallest share of users that is detected {SEEN:.0%} of the time",
     "calibrated": "typical error after Calibrate, over all items, in users",
 }
+
+ERRORS = """The standard error (typical error of a raw frequency, before Calibrate, in
+users) of an item that this share of the users holds:"""
+"""The heading of the table of standard errors."""
 
 
 def legend() -> str:
@@ -63,23 +69,22 @@ def odds(epsilon: float) -> str:
 
 def outlook(option: Option) -> list[str]:
     """What the collector will learn with this option, and whether there are enough users."""
-    shape, share = option.shape, option.smallest_share
+    share, errors = option.smallest_share, [_count(option.standard_error_at(at)) for at in SHARES]
+    held = [f"by {percent(at)} of the users by {error}" for at, error in zip(SHARES[1:], errors[1:], strict=True)]
+    why = ", because the holders of an item add noise to its frequency" if option.made.excess_variance > 0 else ""
     raw = (
-        f"A raw frequency is off by about {_count(option.raw_rms)} users "
-        f"({percent(option.raw_rms / shape.users)} of all), for rare items as much as for frequent ones."
+        f"The raw frequency of an item that nobody holds is off by about {errors[0]} users "
+        f"({percent(option.standard_error / option.users)} of all), that of an item held {', '.join(held[:-1])} and "
+        f"{held[-1]}{why}."
     )
     if share > 1:
         return [f"{raw} Even an item that everybody holds is not detected: there are too few users for this epsilon."]
-    seen = option.items_seen
-    some = f"about {seen:,.0f}" if seen >= 1 else "fewer than one"
-    assumed = _assumed(shape.name)
     detected = (
         f"An item is detected, which means that it stands out from the noise {SEEN:.0%} of the time, if at least "
-        f"{percent(share)} of the users ({_count(share * shape.users)}) hold it. I{assumed[1:]}, {some} of the "
-        f"{shape.items:,} items will stand out."
+        f"{percent(share)} of the users ({_count(share * option.users)}) hold it. {_standing_out(option)}"
     )
     sentences = [f"{raw} {detected}", _calibrated(option)]
-    if seen < 1:
+    if option.items_seen.get(ZIPF, max(option.items_seen.values())) < 1:
         sentences.append(
             "There are too few users to detect single items at this epsilon. To halve the error as a share of the "
             "users, take four times as many users, or (roughly) an epsilon that is larger by 1."
@@ -87,17 +92,9 @@ def outlook(option: Option) -> list[str]:
     return sentences
 
 
-def assumption(shape: str) -> list[str]:
-    """What was assumed about the frequencies, if the caller did not say how unequal they are."""
-    if shape != ZIPF:
-        return []
-    sentence = (
-        "You did not say how unequal the items are, so Zipf's law is assumed: the second most frequent item has half "
-        "as many users as the first, the third has a third, and so on. Only the column `calibrated` and the number of "
-        "items that stand out depend on it; expect these to be right within a factor of 1.5. If you have data similar "
-        "to yours, name them with `like` (`--like`) for better figures."
-    )
-    return [sentence]
+def span(option: Option) -> str:
+    """The error after Calibrate as a table shows it: one number for one shape, from lowest to highest for several."""
+    return _range(option.lowest[1], option.highest[1])
 
 
 def least_epsilon(target: Target, epsilon: float, users: int) -> str:
@@ -110,7 +107,15 @@ def reached(target: Target, option: Option, given: int | None, others: Sequence[
     needed = target.users(option.made)
     enough = "" if given is None else f"; {given:,} are {'enough' if given >= needed else 'too few'}"
     listed = ", ".join(f"epsilon {epsilon:g} needs {count:,}" for epsilon, count in others)
-    return f"At epsilon {option.epsilon:g}, {needed:,} users are needed {target}{enough}. By comparison, {listed}."
+    sentence = f"At epsilon {option.epsilon:g}, {needed:,} users are needed {target}{enough}. By comparison, {listed}."
+    if target.error is not None and target.up_to > _MANY:
+        fewer = replace(target, up_to=_MANY).users(option.made)
+        if fewer < needed:
+            sentence += (
+                f" If the error matters only for items that up to {percent(_MANY)} of the users hold, {fewer:,} are "
+                f"enough at epsilon {option.epsilon:g}: say so with `up_to` (`--up-to`)."
+            )
+    return sentence
 
 
 def smallest_epsilon_that_detects(share: float, epsilon: float, exactly: float) -> str:
@@ -130,39 +135,87 @@ def no_epsilon_detects(share: float, epsilon: float, needed: int) -> str:
     )
 
 
-def picture(rows: Sequence[tuple[float, float, float]]) -> str:
-    """A plot in text of errors against epsilon, on a logarithmic scale; rows of epsilon, calibrated and raw error."""
-    logs = [math.log(max(error, 1e-3)) for _, calibrated, raw in rows for error in (calibrated, raw)]
-    low, wide = min(logs), max(max(logs) - min(logs), 1e-9)
-    lines = [f"{'epsilon':>7}  {'error in users, o calibrated, x raw':<{_PLOT}}  {'calibrated':>10}  {'raw':>9}"]
-    for epsilon, calibrated, raw in rows:
-        places = [round((math.log(max(e, 1e-3)) - low) / wide * (_PLOT - 1)) for e in (calibrated, raw)]
-        first, last = min(places), max(places)
-        cells = [" "] * first + ["."] * (last - first) + [" "] * (_PLOT - last)
-        cells[places[1]], cells[places[0]] = "x", "o"
-        lines.append(f"{epsilon:>7g}  {''.join(cells)[:_PLOT]}  {_count(calibrated):>10}  {_count(raw):>9}")
+def picture(rows: Sequence[tuple[float, float, float, float]]) -> str:
+    """A plot in text of errors against epsilon, on a logarithmic scale.
+
+    A row has an epsilon, the lowest and the highest calibrated error, which may be equal, and the raw error.
+    """
+    logs = [[math.log(max(error, 1e-3)) for error in errors] for _, *errors in rows]
+    low = min(map(min, logs))
+    wide = max(max(map(max, logs)) - low, 1e-9)
+    lines = [f"{'epsilon':>7}  {'error in users, o calibrated, x raw':<{_PLOT}}  {'calibrated':>18}  {'raw':>9}"]
+    for (epsilon, lowest, highest, raw), places in zip(rows, logs, strict=True):
+        first, second, cross = (round((place - low) / wide * (_PLOT - 1)) for place in places)
+        cells = [" "] * _PLOT
+        cells[first : max(cross, second)] = ["."] * (max(cross, second) - first)
+        cells[first:second] = ["="] * (second - first)
+        cells[cross], cells[first], cells[second] = "x", "o", "o"
+        lines.append(f"{epsilon:>7g}  {''.join(cells)}  {_range(lowest, highest):>18}  {_range(raw, raw):>9}")
     return "\n".join(lines)
+
+
+def _standing_out(option: Option) -> str:
+    """How many items will stand out, by shape."""
+    seen, items = option.items_seen, option.made.size
+    if len(seen) == 1:
+        ((name, found),) = seen.items()
+        return f"I{_if(name)[1:]}, {_some(found)} of the {items:,} items will stand out."
+    (few, least), (many, most) = (chosen(seen.items(), key=lambda entry: entry[1]) for chosen in (min, max))
+    if _some(least) == _some(most):
+        return f"{_some(most).capitalize()} of the {items:,} items will stand out."
+    return (
+        f"How many of the {items:,} items will stand out depends on how unequal they are: from {_some(least)} "
+        f"({_if(few)}) to {_some(most)} ({_if(many)})."
+    )
+
+
+def _some(found: float) -> str:
+    return f"about {found:,.0f}" if found >= 1 else "fewer than one"
 
 
 def _calibrated(option: Option) -> str:
     """What Calibrate improves."""
-    gain = option.raw_rms / max(option.calibrated_rms, 1e-300)
-    if gain < 1.1:
+    (best, lowest), (worst, highest) = option.lowest, option.highest
+    if option.raw_rms < 1.1 * lowest:
         return "Calibrate improves little here: the noise is small compared with the differences between the items."
+    rare = "Rare items gain most; a frequent one keeps an error of about its standard error."
+    if len(option.shapes) == 1:
+        return (
+            f"Calibrate reduces the error to about {_count(highest)} users (root mean square over all items), "
+            f"{_times(option.raw_rms / max(highest, 1e-300))} times less, {_if(best)}. {rare}"
+        )
+    listed = ", ".join(f"{name} {_count(error)}" for name, error in option.calibrated.items())
     return (
-        f"Calibrate reduces the error to about {_count(option.calibrated_rms)} users (root mean square over all "
-        f"items), {gain:.{1 if gain < 10 else 0}f} times less, {_assumed(option.shape.name)}. Rare items gain most; a "
-        "frequent one keeps an error of about the standard error."
+        f"Calibrate reduces the error (root mean square over all items) from {_count(option.raw_rms)} users to between "
+        f"{_count(lowest)} ({_if(best)}) and {_count(highest)} ({_if(worst)}). You did not say how unequal the items "
+        f"are, so {len(option.shapes)} very different shapes were tried: {listed}. If you know the shape or have "
+        f"similar data, name it with `like` (`--like`). {rare}"
     )
 
 
-def _assumed(shape: str) -> str:
-    """The assumption about the frequencies, as half a sentence that begins with "if"."""
+def _if(shape: str) -> str:
+    """What the frequencies are like, as half a sentence that begins with "if"."""
     if shape == ZIPF:
         return "if frequencies fall like 1/rank"
-    if shape == POWER_LAW:
-        return "if frequencies follow the paper's power law"
-    return f"if frequencies are like those of {shape}"
+    if shape in EXPONENTS:
+        return f"if frequencies fall like 1/rank^{EXPONENTS[shape]:g}"
+    if shape in HELD:
+        return f"if {percent(HELD[shape])} of the items are held, equally often"
+    return {
+        EQUAL: "if all items are equally frequent",
+        EXPONENTIAL: "if frequencies are distributed exponentially",
+        POWER_LAW: "if frequencies follow the paper's power law",
+    }.get(shape, f"if frequencies are like those of {shape}")
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.{1 if factor < 10 else 0}f}"
+
+
+def _range(low: float, high: float) -> str:
+    """Two numbers of users as one or as a range."""
+    first, last = (_count(number) if number < 1e6 else f"{number:.1e}" for number in (low, high))
+    return first if first == last else f"{first} to {last}"
 
 
 def _count(number: float) -> str:

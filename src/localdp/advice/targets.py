@@ -1,90 +1,178 @@
 """Targets: a standard error to reach or an item to detect, and how large epsilon or how many users they need.
 
-Both targets are shares of the users, and both are about raw estimates, so what they promise holds for every item
-whatever the frequencies of the other items are. Let v be the variance per user and e the excess variance. Let z_a be
-the normal quantile of the significance threshold, and z_b that of detecting an item 90% of the time. Then n users
+Both targets are shares of the users, and both are about raw estimates, so what they promise does not depend on the
+frequencies of other items. Let v be the variance per user of an item that nobody holds, and e the excess variance.
 
-    reach a standard error of x n            when   n >= v / x^2,
-    detect an item that n s users hold       when   n >= ((z_a sqrt(v) + z_b sqrt(v + e s)) / s)^2.
+The standard error of an item with a share s of the n users is sqrt(n (v + e s)). It is largest at s = 0 or at the
+largest share that the target is meant for, `up_to`, so
+
+    n users reach a standard error of x n   when   n >= (v + max(e, 0) up_to) / x^2.
+
+Whether n users detect an item follows from the exact law of its count (`localdp.estimate.thresholds`): the limit for
+counts, c(n), grows in whole steps, and right after each step an item is a little harder to detect than right before.
+So some smaller numbers of users may be enough by luck. The number of users that a target needs is the one from which
+on every number is enough. To find it, it is sufficient to look at the smallest n with each limit c.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
-from localdp.advice.options import SEEN
 from localdp.errors import EpsilonError, InvalidInputError
-from localdp.estimate.frequencies import significance_threshold
+from localdp.estimate.thresholds import (
+    BETA,
+    SEEN,
+    chance_above,
+    count_threshold,
+    significance_threshold,
+    smallest_true,
+)
 from localdp.mechanisms import Mechanism, create
-from localdp.validation import LARGEST_EPSILON, share_of
+from localdp.validation import LARGEST_EPSILON, LARGEST_EXACT_INTEGER, share_of
 
 _STEPS = 100  # epsilons are tried in steps of 1/100
 _LEAST_SHARE = 1e-15  # the smallest share accepted: about nine users in 2^53, the largest number of users
+_NO_LIMIT = 1 << 62  # more than any count or number of users
 
 
 @dataclass(frozen=True)
 class Target:
     """A standard error to reach, the share of an item to detect, or both; as shares of the users.
 
+    The standard error is meant for all items that up to a share `up_to` of the users hold: all items if it is 1.
+
     >>> mechanism = create("auto", 1_000, 1.0).mechanism
-    >>> target = Target(share=0.01)
+    >>> target = Target(error=0.01)
     >>> print(f"{target.users(mechanism):,} users are needed {target}")
-    985,857 users are needed to detect an item held by 1% of the users
+    49,007 users are needed for a standard error of at most 1% of the users for every item
     """
 
     error: float | None = None
     share: float | None = None
+    up_to: float = 1.0
 
     def __str__(self) -> str:
         """The target as the end of a sentence, after "users are needed" or "users are too few"."""
         parts = []
         if self.error is not None:
-            parts.append(f"for a standard error of {percent(self.error)} of the users")
+            some = f"items that up to {percent(self.up_to)} of them hold" if self.up_to else "items that nobody holds"
+            meant = "every item" if self.up_to == 1 else some
+            parts.append(f"for a standard error of at most {percent(self.error)} of the users for {meant}")
         if self.share is not None:
             parts.append(f"to detect an item held by {percent(self.share)} of the users")
         return " and ".join(parts)
 
     def users(self, mechanism: Mechanism) -> int:
-        """The smallest number of users that reaches the target with this mechanism."""
-        variance, needed = mechanism.variance(1), 1.0
-        if self.error is not None:
-            needed = max(needed, variance / self.error**2)
-        if self.share is not None:
-            significant = significance_threshold(math.sqrt(variance), mechanism.size)
-            own = max(variance + mechanism.excess_variance * self.share, 0.0)
-            needed = max(needed, ((significant + NormalDist().inv_cdf(SEEN) * math.sqrt(own)) / self.share) ** 2)
-        return math.ceil(needed * (1 - 1e-12))  # so that a rounding error does not add a user
+        """The number of users from which on the target is reached with this mechanism."""
+        needed = self._users_for_error(mechanism)
+        return needed if self.share is None else max(needed, _Detection(mechanism, self.share).users())
 
     def epsilon(self, items: int, users: int) -> float:
         """The smallest epsilon, in steps of 0.01, that reaches the target with the mechanism that `auto` takes."""
-        low, high = 0, round(LARGEST_EPSILON * _STEPS)
-        if not self._reached(items, users, high):
-            needed = self.users(create("auto", items, 4.0).mechanism)
-            raise InvalidInputError(
-                f"{users:,} users with {items:,} items are too few {self}, even at epsilon {LARGEST_EPSILON:g}, which "
-                f"hides next to nothing; at epsilon 4, {needed:,} users would be needed"
-            )
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._reached(items, users, middle) else (middle, high)
-        return high / _STEPS
+        most = round(LARGEST_EPSILON * _STEPS)
+        # The larger epsilon is, the less noise there is for items without holders, but not always for frequent ones:
+        # that changes when `auto` takes another mechanism. So the search for them goes step by step.
+        easier = replace(self, up_to=0.0)
+        first = smallest_true(lambda steps: easier._reached(items, users, steps), 1, most + 1, most / 2)
+        for steps in range(first, most + 1):
+            if self._reached(items, users, steps):
+                return steps / _STEPS
+        needed = self.users(create("auto", items, 4.0).mechanism)
+        raise InvalidInputError(
+            f"{users:,} users with {items:,} items are too few {self}, even at epsilon {LARGEST_EPSILON:g}, which "
+            f"hides next to nothing; at epsilon 4, {needed:,} users would be needed"
+        )
+
+    def _users_for_error(self, mechanism: Mechanism) -> int:
+        if self.error is None:
+            return 1
+        variance = mechanism.variance(1) + max(mechanism.excess_variance, 0.0) * self.up_to
+        return max(1, math.ceil(variance / self.error**2 * (1 - 1e-12)))  # a rounding error must not add a user
 
     def _reached(self, items: int, users: int, steps: int) -> bool:
         """Whether this number of users is enough at epsilon steps/100."""
         try:
-            return self.users(create("auto", items, steps / _STEPS).mechanism) <= users
+            mechanism = create("auto", items, steps / _STEPS).mechanism
         except EpsilonError:  # too small for any mechanism
             return False
+        return self._users_for_error(mechanism) <= users and self.users(mechanism) <= users
 
 
-def checked_target(error: Any, share: Any) -> Target | None:
-    """The target that the two arguments of `advise` describe, or None if both are None."""
+@dataclass(frozen=True)
+class _Detection:
+    """An item held by a share of the users, to be detected with a mechanism. Limits are limits for counts."""
+
+    mechanism: Mechanism
+    share: float
+
+    def users(self) -> int:
+        """The number of users from which on the item is detected."""
+        about = self._gaussian_users
+        if about > LARGEST_EXACT_INTEGER:
+            return math.ceil(about)
+        limit = smallest_true(self._seen_at_once, 0, _NO_LIMIT, self._limit(math.ceil(about)))
+        # With the limit before this one the item is not detected at once, but perhaps with some more users.
+        before = max(limit - 1, 0)
+        return smallest_true(lambda n: self._seen(n, before), self._first(before), self._first(limit), about)
+
+    def _seen(self, n: int, limit: int) -> bool:
+        """Whether the item passes this limit often enough among n users.
+
+        If the share stands for 20.3 holders, the chance is interpolated between 20 and 21 of them.
+        """
+        p, q = self.mechanism.p_star, self.mechanism.q_star
+        fewer = min(math.floor(self.share * n * (1 + 1e-12)), n)
+        chance, part = chance_above(limit, fewer, n, p, q), max(self.share * n - fewer, 0.0)
+        if part > 0 and fewer < n:
+            chance += part * (chance_above(limit, fewer + 1, n, p, q) - chance)
+        return chance >= SEEN
+
+    def _seen_at_once(self, limit: int) -> bool:
+        """Whether the item is detected by the smallest number of users that has this limit, and so by all that do."""
+        return self._seen(self._first(limit), limit)
+
+    def _limit(self, n: int) -> int:
+        return count_threshold(n, self.mechanism.q_star, self._level)
+
+    def _first(self, limit: int) -> int:
+        """The smallest number of users that has this limit, or a higher one."""
+        from scipy.special import betainc
+
+        if limit == 0:
+            return 1
+        q, z = self.mechanism.q_star, -NormalDist().inv_cdf(self._level)
+        root = (math.sqrt(z * z * (1 - q) + 4 * limit) - z * math.sqrt(1 - q)) / 2  # of n q, for Gaussian noise
+
+        def exceeds(n: int) -> bool:  # whether Pr[Bin(n, q) > limit - 1] is above the level
+            return float(betainc(float(limit), float(n - limit + 1), q)) > self._level
+
+        return smallest_true(exceeds, limit, _NO_LIMIT, root * root / q)
+
+    @property
+    def _level(self) -> float:
+        return BETA / self.mechanism.size
+
+    @cached_property
+    def _gaussian_users(self) -> float:
+        """The number of users that Gaussian noise would need: where the search starts."""
+        variance = self.mechanism.variance(1)
+        own = max(variance + self.mechanism.excess_variance * self.share, 0.0)
+        significant = significance_threshold(math.sqrt(variance), self.mechanism.size)
+        return max(1.0, ((significant + NormalDist().inv_cdf(SEEN) * math.sqrt(own)) / self.share) ** 2)
+
+
+def checked_target(error: Any, share: Any, up_to: Any = None) -> Target | None:
+    """The target that the arguments of `advise` describe, or None without a target."""
+    if up_to is not None and error is None:
+        raise InvalidInputError("up_to says for which items a target error is meant: give target_error, too")
     if error is None and share is None:
         return None
-    return Target(_checked_share("target error", error), _checked_share("smallest share", share))
+    largest = 1.0 if up_to is None else share_of(up_to, "up_to")
+    return Target(_checked_share("target error", error), _checked_share("smallest share", share), largest)
 
 
 def percent(share: float) -> str:

@@ -23,6 +23,13 @@ def command(
         str | None,
         typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
     ] = None,
+    up_to: Annotated[
+        str | None,
+        typer.Option(
+            help="The target error is meant for items that up to this share of the users hold, such as 10%; for every "
+            "item if it is not given."
+        ),
+    ] = None,
     smallest_share: Annotated[
         str | None,
         typer.Option(
@@ -30,11 +37,13 @@ def command(
         ),
     ] = None,
     like: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How frequencies are distributed: zipf, power-law, retail, kosarak-100k, kosarak, or a FIMI file."
+            help="How frequencies are distributed: equal, exponential, zipf-0.5, zipf, zipf-1.5, held-30%, held-10%, "
+            "held-3%, held-1%, held-0.3%, held-0.1%, retail, power-law, kosarak-100k, kosarak, or a FIMI file. "
+            "Without it, several are tried."
         ),
-    ] = "zipf",
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,7 +67,15 @@ def command(
     from localdp.cli.output import check_outputs, save_plot
 
     check_outputs(force, out, plot)
-    advice = advise(items, users, epsilon=epsilon, target_error=target_error, smallest_share=smallest_share, like=like)
+    advice = advise(
+        items,
+        users,
+        epsilon=epsilon,
+        target_error=target_error,
+        up_to=up_to,
+        smallest_share=smallest_share,
+        like=like,
+    )
     _compute(advice)
     if out is not None:
         _write(advice, out)
@@ -74,7 +91,7 @@ def _compute(advice: Advice) -> None:
     with progress("expected errors") as update:
         for done, option in enumerate(advice.options):
             update(done, len(advice.options) + 1)
-            _ = option.calibrated_error
+            _ = option.calibrated
         update(len(advice.options), len(advice.options) + 1)
         _ = advice.curve
 

@@ -49,6 +49,7 @@ class Calibrated(Frequencies):
     processing: tuple[str, ...] = ()
     origin: Calibrated | None = field(kw_only=True, default=None)
     total: float | None = field(kw_only=True, default=None)
+    probabilities: tuple[float, float] | None = field(kw_only=True, default=None)
     doubts: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property

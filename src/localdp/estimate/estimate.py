@@ -184,7 +184,16 @@ class Estimate(Frozen, Frequencies):
         fitted = family
         if isinstance(family, Prior):
             fitted = family.fit(Observations.usable(*observed, self.n, self.total), method)
-        return Calibrated(observed[0], self.n, self.domain, fitted, observed[1], total=total, doubts=self.notes)
+        return Calibrated(
+            observed[0],
+            self.n,
+            self.domain,
+            fitted,
+            observed[1],
+            total=total,
+            probabilities=self.probabilities,
+            doubts=self.notes,
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

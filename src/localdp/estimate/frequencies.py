@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from localdp.domain import Domain, Item
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
 from localdp.estimate.groups import checked_groups, group_interval
+from localdp.estimate.thresholds import exact_threshold, significance_threshold
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import Table
@@ -30,6 +30,7 @@ INTERVALS = 0.9
 DISCOVERIES = 0.1
 """The share of false discoveries that rule "fdr" allows unless another is given."""
 
+_NOTICEABLE = 0.05  # relative difference of the exact and the Gaussian threshold
 _LEVELS_KEPT = 4  # levels of intervals that are remembered; each takes 160 MB at 10 million items
 
 
@@ -44,6 +45,8 @@ class Frequencies(ABC):
         def n(self) -> int: ...
         @property
         def total(self) -> float | None: ...
+        @property
+        def probabilities(self) -> tuple[float, float] | None: ...
         @property
         def domain(self) -> Domain: ...
         @property
@@ -85,9 +88,15 @@ class Frequencies(ABC):
     def significance_threshold(self, beta: float = 0.05) -> float:
         """A limit for estimates: with probability 1 - beta, no item without holders has an estimate above it.
 
-        It is Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3).
+        It is Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3). That assumes
+        Gaussian noise. If the estimates are counts of so few reports that the exact limit differs by more than 5%, it
+        is the exact one.
         """
-        return significance_threshold(self.std_error, self.domain.size, beta)
+        gaussian = significance_threshold(self.std_error, self.domain.size, beta)
+        if self.probabilities is None:
+            return gaussian
+        exact = exact_threshold(self.n, *self.probabilities, self.domain.size, beta)
+        return exact if abs(exact - gaussian) > _NOTICEABLE * gaussian else gaussian
 
     def zeroed(self, beta: float = 0.05) -> Self:
         """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0."""
@@ -224,20 +233,6 @@ class Frequencies(ABC):
                 f"not {threshold!r:.40}"
             )
         return share_of(threshold, "a threshold") * self.n
-
-
-def significance_threshold(std_error: float, items: int, beta: float = 0.05) -> float:
-    """A limit for estimates: with probability 1 - beta, none of `items` items without holders has an estimate above it.
-
-    >>> round(significance_threshold(std_error=10.0, items=1000), 1)
-    38.9
-    """
-    level = checked_level(beta, "beta") / items
-    if level == 0:
-        raise InvalidInputError(
-            f"beta is a probability between 0 and 1, and {beta!r} divided by {items} items is too small to compute with"
-        )
-    return -NormalDist().inv_cdf(level) * std_error
 
 
 def _checked_rule(rule: Any, fdr: Any) -> tuple[str, float]:
