@@ -57,9 +57,9 @@ def test_power_law_by_moments_has_the_known_mean():
     ("family", "draw", "expected"),
     [
         (ldp.PowerLaw(), lambda rng: np.minimum(rng.zipf(1.8, 30_000), 10**6), {"alpha": (1.8, 0.05)}),
-        (ldp.Gaussian(), lambda rng: rng.normal(900, 120, 30_000).round(), {"mean": (900, 5), "deviation": (120, 5)}),
-        (ldp.Laplace(), lambda rng: rng.laplace(900, 100, 30_000).round(), {"mean": (900, 5), "scale": (100, 5)}),
-        (ldp.Poisson(), lambda rng: rng.poisson(900, 30_000), {"mean": (900, 3)}),
+        (ldp.Gaussian(), lambda rng: rng.normal(900, 120, 30_000).round(), {"location": (900, 5), "scale": (120, 5)}),
+        (ldp.Laplace(), lambda rng: rng.laplace(900, 100, 30_000).round(), {"location": (900, 5), "scale": (100, 5)}),
+        (ldp.Poisson(), lambda rng: rng.poisson(900, 30_000), {"level": (900, 3)}),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

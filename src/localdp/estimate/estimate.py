@@ -28,7 +28,7 @@ from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.kernels.debias import debias
 from localdp.table import Table
-from localdp.types import Places, Vector
+from localdp.types import Places, Progress, Vector
 from localdp.validation import (
     checked_counts,
     checked_estimates,
@@ -43,7 +43,8 @@ from localdp.validation import (
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
-    from localdp.priors import FittedPrior, Noise, Prior, Rank
+    from localdp.estimate.combined import Combined
+    from localdp.priors import FittedPrior, GoodnessOfFit, Noise, Prior, Rank
 
 
 @dataclass(eq=False)
@@ -238,6 +239,62 @@ class Estimate(Frozen, Frequencies):
         from localdp.priors import Auto, Observations, rank
 
         return rank(Observations.usable(*self._observed(Auto()), self.n, self.total))
+
+    def goodness_of_fit(
+        self,
+        prior: Prior | FittedPrior | str,
+        method: str | None = None,
+        *,
+        replicates: int = 99,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> GoodnessOfFit:
+        """Test whether these estimates look as a family of priors and the noise predict.
+
+        The family is fitted by `method` and the distribution of the estimates is compared with the predicted one. The
+        p-value comes from `replicates` simulated surveys, each of which is fitted anew; `progress(done, total)` is
+        called after each. A prior that is already fitted counts as known beforehand; if it was fitted to these same
+        estimates, the test is too lenient. See `localdp.priors.goodness` for the statistic.
+
+        >>> drawn = np.random.default_rng(0).poisson(50, 400)
+        >>> est = Estimate(drawn + np.random.default_rng(1).normal(0, 4, 400), n=int(drawn.sum()), variance=16.0)
+        >>> est.goodness_of_fit("poisson").p_value > 0.05, est.goodness_of_fit("power-law").p_value
+        (True, 0.01)
+        """
+        from localdp.priors import FittedPrior, Noise, Prior, goodness_of_fit, prior_named
+
+        if self.origin is not None:
+            raise InvalidInputError(
+                "post-processed estimates are no longer frequencies plus noise: test the unbiased estimates"
+            )
+        family = prior_named(prior) if isinstance(prior, str) else prior
+        if not isinstance(family, Prior | FittedPrior):
+            raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
+        noise = Noise(self.variance, self.excess_variance)
+        return goodness_of_fit(
+            self.frequencies, noise, self.n, family, method, replicates=replicates, seed=seed, progress=progress
+        )
+
+    def combine(self, opt_in_counts: ArrayLike) -> Combined:
+        """These estimates combined with the exact counts of other users, who opted in to share their item.
+
+        `opt_in_counts` has, for each item, how many of the m users who opted in hold it. They are not among the n users
+        of these estimates; the result is about all n + m. It assumes that opting in does not depend on the item, so
+        that the m users are a random sample of all. It is unbiased, and its weights follow the variances of both
+        parts. See `localdp.priors.hybrid` for the formula. Users who opt in have no privacy.
+
+        >>> est = Estimate([9_200.0, 300.0, 90_500.0], n=100_000, variance=640_000.0, domain=["tea", "coffee", "water"])
+        >>> both = est.combine([97, 4, 899])
+        >>> both.frequencies.round().tolist()
+        [9526.0, 403.0, 91134.0]
+        >>> both
+        <Estimate of 3 items among 101000 users, standard error 6.25997, 1000 of whom opted in>
+        """
+        from localdp.estimate.combined import Combined
+
+        if self.origin is not None or isinstance(self, Combined):
+            raise InvalidInputError("only unbiased estimates of private answers can be combined with opted-in users")
+        return Combined.of(self, opt_in_counts)
 
     def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
         """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.

@@ -27,6 +27,7 @@ from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.fixed import Fixed
 from localdp.priors.gaussian import Gaussian
+from localdp.priors.goodness import GoodnessOfFit, goodness_of_fit
 from localdp.priors.laplace import Laplace
 from localdp.priors.monotone import Monotone
 from localdp.priors.npmle import NPMLE
@@ -48,6 +49,7 @@ __all__ = [
     "FittedPrior",
     "Fixed",
     "Gaussian",
+    "GoodnessOfFit",
     "Laplace",
     "Monotone",
     "Noise",
@@ -58,6 +60,7 @@ __all__ = [
     "Prior",
     "Rank",
     "Smooth",
+    "goodness_of_fit",
     "prior_named",
     "rank",
 ]

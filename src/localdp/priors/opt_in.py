@@ -8,19 +8,28 @@ this likelihood in place of that of the noise. The users who opt in have no priv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from localdp.errors import FrequencyError
+from localdp.errors import FrequencyError, InvalidInputError
 from localdp.kernels.quadrature import logarithmic
 from localdp.priors.base import FittedPrior, Prior
 from localdp.priors.fitting.log_linear import LikelihoodTerms
 from localdp.priors.fitting.observations import Observations
-from localdp.priors.smooth import Basis, fit_smooth
-
-# From this count on, the standard deviation is at most 5% of the mean, so count/share is taken as the exact frequency.
-_EXACT_FROM = 400
+from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.priors.fitting.shared_counts import EXACT_FROM, SharedCounts
+from localdp.priors.gaussian import Gaussian
+from localdp.priors.laplace import Laplace
+from localdp.priors.poisson import Poisson
+from localdp.priors.power_law import PowerLaw
+from localdp.priors.ranking import Rank
+from localdp.priors.smooth import Basis, Smooth, fit_smooth
+from localdp.types import Vector
+from localdp.validation import checked_users
 
 
 class OptIn(Prior):
@@ -34,15 +43,7 @@ class OptIn(Prior):
     methods = ("marginal-likelihood",)
 
     def __init__(self, counts: ArrayLike) -> None:
-        try:
-            given = np.asarray(counts)
-        except ValueError:
-            given = np.zeros(0)
-        if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any() or not given.any():
-            raise FrequencyError(
-                "give one count of opted-in users for each item: whole numbers, none negative, not all of them 0"
-            )
-        self.counts = given.astype(np.float64)
+        self.counts = checked_shared_counts(counts)
 
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
         if self.counts.size != observations.d or self.counts.sum() > observations.n:
@@ -51,9 +52,9 @@ class OptIn(Prior):
                 f"estimates of {observations.n} users and {observations.d} items"
             )
         share = self.counts.sum() / observations.n
-        few = self.counts[self.counts < _EXACT_FROM]
+        few = self.counts[self.counts < EXACT_FROM]
         points, counts = np.unique(few, return_counts=True)
-        exact = np.minimum(self.counts[self.counts >= _EXACT_FROM] / share, observations.n)
+        exact = np.minimum(self.counts[self.counts >= EXACT_FROM] / share, observations.n)
         basis = Basis.spanning(1 / share, float(np.clip(self.counts.max() / share, 2, observations.n)))
         data_nodes = basis.nodes(logarithmic(1, observations.n))
         mean = np.maximum(data_nodes.k * share, 1e-12)
@@ -72,5 +73,52 @@ class OptIn(Prior):
         )
         return fit_smooth(self.name, observations.n, method, basis, data_nodes, data_nodes, data)
 
+    def rank(self, n: int, families: Sequence[Prior] | None = None) -> list[Rank]:
+        """The paper's families and `smooth`, from the one that explains the counts best to the one that does worst.
+
+        `n` is the number of all users, of whom those who opted in are a random sample. Every family is fitted to the
+        counts by maximum likelihood. The score is the log-likelihood less half of log d for each parameter, as in
+        `Estimate.rank_priors`. The fitted priors can be given to `Estimate.calibrate`. `families` are others to choose
+        from: families that are fitted by maximum likelihood, and `Smooth()`.
+
+        >>> counts = np.random.default_rng(0).poisson(20, 300)
+        >>> OptIn(counts).rank(n=100_000)[0].name
+        'poisson'
+        """
+        users = checked_users(n)
+        if self.counts.sum() > users:
+            raise FrequencyError(f"{self.counts.sum():.0f} users opted in, but there are only {users} in all")
+        shared = SharedCounts.of(self.counts, users)
+        ranks = []
+        for family in families or (PowerLaw(), Gaussian(), Laplace(), Poisson(), Smooth()):
+            if isinstance(family, ParametricFamily):
+                fitted, freedom = family.fit(shared, "mle"), family.parameter_count
+            elif isinstance(family, Smooth):
+                fitted, freedom = replace(self.fit(shared), name=family.name), 1
+            else:
+                raise InvalidInputError(
+                    f"counts of opted-in users rank the paper's families and smooth, not {family!r}"
+                )
+            found = shared.log_likelihood(fitted)
+            ranks.append(Rank(fitted, found, found - 0.5 * freedom * float(np.log(self.counts.size))))
+        return sorted(ranks, key=lambda entry: -entry.score)
+
     def __repr__(self) -> str:
         return f"OptIn({self.counts.sum():.0f} users)"
+
+
+def checked_shared_counts(counts: ArrayLike, size: int | None = None) -> Vector:
+    """For each item, how many of the users who opted in hold it; `size` is the number of items, if it is known."""
+    try:
+        given = np.asarray(counts)
+    except ValueError:
+        given = np.zeros(0)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any() or not given.any():
+        raise FrequencyError(
+            "give one count of opted-in users for each item: whole numbers, none negative, not all of them 0"
+        )
+    if size is not None and given.size != size:
+        raise FrequencyError(
+            f"{given.size} counts of opted-in users were given for {size} items: give one for each item"
+        )
+    return given.astype(np.float64)

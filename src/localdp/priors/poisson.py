@@ -1,20 +1,26 @@
 """The Poisson distribution: items are equally popular, and their frequencies differ by chance.
 
-p_f(k) proportional to mean^k / k! on k = 0..n
+    p_f(k) proportional to level^k / k! on k = 0..n
+
+The mean is the level, unless there are so few items that n cuts the distribution off.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import gammaln
 
+from localdp.priors.fitting.moments import moments
 from localdp.priors.fitting.observations import Observations
-from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.priors.fitting.parametric import ParametricFamily, Search
 from localdp.types import Vector
 
 
 class Poisson(ParametricFamily):
-    """For frequencies that differ by chance alone. Theta: the logarithm of the mean.
+    """For frequencies that differ by chance alone. Theta: the logarithm of the level.
+
+    `mean="estimates"` uses the mean of the estimates (the paper's Eq. 19) in place of n/d.
 
     >>> Poisson().name
     'poisson'
@@ -32,13 +38,21 @@ class Poisson(ParametricFamily):
         return np.asarray(k - np.exp(theta[0]))[:, None]
 
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
-        return np.array([np.log(observations.mean)]), ()
+        mean, notes = self.mean_of(observations)
+        n, start = observations.n, float(np.log(mean))
 
-    def limits(self, observations: Observations) -> list[tuple[float, float]]:
-        return [(np.log(1e-6), np.log(observations.n))]
+        def off(log_level: float) -> float:
+            return moments(self, np.array([log_level]), n)[0] - mean
+
+        if mean + 40 * np.sqrt(mean) < n or off(start) >= 0:  # n is out of reach
+            return np.array([start]), notes
+        return np.array([brentq(off, start, start + 5.0, xtol=1e-12)]), notes
+
+    def search(self, observations: Observations) -> Search:
+        return Search([(np.log(1e-6), np.log(observations.n) + 5.0)], np.ones(1))
 
     def describe(self, theta: Vector) -> dict[str, float]:
-        return {"mean": float(np.exp(theta[0]))}
+        return {"level": float(np.exp(theta[0]))}
 
     def feature(self, theta: Vector) -> tuple[float, float] | None:
         mean = float(np.exp(theta[0]))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from localdp.kernels.quadrature import logarithmic
 from localdp.priors.fitting.observations import Observations
-from localdp.priors.fitting.parametric import ParametricFamily
+from localdp.priors.fitting.parametric import ParametricFamily, Search
 from localdp.types import Vector
 
 STEEPEST = 30.0
@@ -23,6 +22,11 @@ class PowerLaw(ParametricFamily):
 
     The mean-variance method solves E(f) = n/d for alpha. There is a solution if the mean lies between 1 and (n+1)/2.
     With two items or more it is below (n+1)/2. Where it is 1 or less, the steepest member is taken and a note says so.
+
+    `mean="estimates"` uses the mean of the estimates (the paper's Eq. 19) in place of n/d:
+
+    >>> PowerLaw(), PowerLaw(mean="estimates")
+    (PowerLaw(), PowerLaw(mean='estimates'))
 
     >>> PowerLaw().name
     'power-law'
@@ -39,22 +43,24 @@ class PowerLaw(ParametricFamily):
         return -np.log(k)[:, None]
 
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
+        mean, notes = self.mean_of(observations)
         frequencies = logarithmic(1, observations.n)
-        logs, weights = np.log(frequencies.nodes), np.log(frequencies.weights)
+        logs = np.log(frequencies.nodes)
 
         def log_ratio(alpha: float) -> float:
-            """log( E(f) under alpha / the known mean )."""
-            terms = weights - alpha * logs
-            return float(logsumexp(terms + logs) - logsumexp(terms) - np.log(observations.mean))
+            """log( E(f) under alpha / the wanted mean )."""
+            masses = frequencies.weights * np.exp(-alpha * logs)  # at most 1, and 1 at frequency 1
+            return float(np.log(masses @ frequencies.nodes / masses.sum() / mean))
 
         if log_ratio(STEEPEST) >= 0:
-            mean = f"{observations.mean:.4g}"
-            note = f"the mean frequency {mean} is not above 1, so the steepest power law (alpha {STEEPEST:g}) is used"
-            return np.array([STEEPEST]), (note,)
-        return np.array([brentq(log_ratio, 0.0, STEEPEST, xtol=1e-13)]), ()
+            note = (
+                f"the mean frequency {mean:.4g} is not above 1, so the steepest power law (alpha {STEEPEST:g}) is used"
+            )
+            return np.array([STEEPEST]), (*notes, note)
+        return np.array([brentq(log_ratio, 0.0, STEEPEST, xtol=1e-13)]), notes
 
-    def limits(self, observations: Observations) -> list[tuple[float, float]]:  # noqa: ARG002 (always the same)
-        return [(0.0, STEEPEST)]
+    def search(self, observations: Observations) -> Search:  # noqa: ARG002 (always the same)
+        return Search([(0.0, STEEPEST)], np.ones(1))
 
     def describe(self, theta: Vector) -> dict[str, float]:
         return {"alpha": float(theta[0])}

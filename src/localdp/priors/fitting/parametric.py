@@ -4,6 +4,9 @@
 
 The maximum is found by L-BFGS with the analytic gradient: the gradient of log p_f, averaged over the posterior of each
 item, less its mean under p_f.
+
+The mean-variance method needs E(f). Every user holds one item, so it is known to be n/d. The paper estimates it by the
+mean of the estimates instead (Eq. 19); `mean="estimates"` does the same.
 """
 
 from __future__ import annotations
@@ -16,13 +19,22 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from localdp.errors import InvalidInputError
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, logarithmic, panels, whole_numbers
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH, Observations
 from localdp.types import Vector
+from localdp.validation import shown
+
+MEANS = ("known", "estimates")
+"""Where the mean-variance method takes E(f) from: n/d, or the mean of the estimates as in the paper."""
 
 FEATURE_REACH = 40.0
 """A prior with a `feature` is covered up to this many widths from its centre."""
+
+_RUNS = 5  # searches for the maximum of the likelihood, each from where the one before ended
+_LEAST_GAIN = 1e-7  # a search that gains less for each item was the last one
+_EXACT_AROUND = EXACT_UP_TO // 2
 
 
 class ParametricFamily(Prior):
@@ -33,6 +45,14 @@ class ParametricFamily(Prior):
     first: ClassVar[int] = 0
     """The smallest frequency that has mass."""
     parameter_count: ClassVar[int]
+
+    def __init__(self, mean: str = "known") -> None:
+        if mean not in MEANS:
+            raise InvalidInputError(
+                f"the mean of the mean-variance method is 'known' (users divided by items) or that of the 'estimates', "
+                f"not {shown(mean)}"
+            )
+        self.mean = mean
 
     @abstractmethod
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
@@ -54,14 +74,33 @@ class ParametricFamily(Prior):
         """The centre and width of the bulk, if the tails are light; see `FittedPrior.feature`."""
         return None
 
-    def limits(self, observations: Observations) -> list[tuple[float, float]]:
-        """The range of each entry of theta that maximum likelihood searches."""
-        raise NotImplementedError
+    @abstractmethod
+    def search(self, observations: Observations) -> Search:
+        """The coordinates in which maximum likelihood searches, and their limits."""
+
+    def mean_of(self, observations: Observations) -> tuple[float, tuple[str, ...]]:
+        """E(f) for the mean-variance method, and notes about what had to be decided.
+
+        No mean frequency can be below 1/d, one user in all, or above n/2, since there are two items or more.
+        """
+        if self.mean == "known":
+            return observations.mean, ()
+        mean = float(observations.estimates.mean())
+        possible = float(np.clip(mean, 1 / observations.d, observations.n / 2))
+        notes = [
+            f"the mean of the estimates, {mean:.6g}, is used as in Eq. 19; the known mean is {observations.mean:.6g}"
+        ]
+        if mean != possible:
+            notes.append(
+                f"no frequencies have the mean {mean:.6g}, so the nearest possible one, {possible:.6g}, is used"
+            )
+        return possible, tuple(notes)
 
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
         theta, notes = self.from_moments(observations)
         if method == "mle" and np.isfinite(observations.noise.variance):
-            theta = self._most_likely(observations, theta)
+            # What had to be decided about the moments matters no longer: they only say where the search starts.
+            theta, notes = self._most_likely(observations, theta), ()
         return self.member(theta, observations.n, method, notes)
 
     def member(self, theta: Vector, n: int, method: str = "given", notes: tuple[str, ...] = ()) -> ParametricPrior:
@@ -74,14 +113,21 @@ class ParametricFamily(Prior):
         """theta by maximum likelihood, searched from `start` within `limits`; `start` if the search cannot be done."""
         sums = None if self.feature(start) else self._fixed_sums(observations)
 
-        def loss(theta: Vector) -> tuple[float, Vector]:
-            value, gradient = self._log_likelihood(observations, theta, sums or self._moving_sums(observations, theta))
-            return -value / observations.d, -gradient / observations.d
+        search = self.search(observations)
+        clipped = np.clip(search.place(start), [low for low, _ in search.limits], [high for _, high in search.limits])
 
-        limits = self.limits(observations)
-        clipped = np.clip(start, [low for low, _ in limits], [high for _, high in limits])
-        found = minimize(loss, clipped, jac=True, method="L-BFGS-B", bounds=limits)
-        return np.asarray(found.x if observations.binned[0].size and np.isfinite(found.fun) else clipped)
+        def loss(place: Vector) -> tuple[float, Vector]:
+            theta = search.theta(place)
+            value, gradient = self._log_likelihood(observations, theta, sums or self._moving_sums(observations, theta))
+            return -value / observations.d, -(gradient @ search.slopes(place)) / observations.d
+
+        place, least = clipped, np.inf
+        for _ in range(_RUNS):  # a run that reaches a limit may stop early, and a second one from there goes on
+            found = minimize(loss, place, jac=True, method="L-BFGS-B", bounds=search.limits)
+            if not (observations.binned[0].size and found.fun < least - _LEAST_GAIN):
+                break
+            place, least = np.asarray(found.x), float(found.fun)
+        return search.theta(place)
 
     def _log_likelihood(self, observations: Observations, theta: Vector, sums: _Sums) -> tuple[float, Vector]:
         """The log-likelihood of all estimates (Eq. 16) and its gradient in theta."""
@@ -106,6 +152,32 @@ class ParametricFamily(Prior):
         """For a narrow bulk, nodes that move with it."""
         data_nodes = mass_quadrature(self, theta, observations.n, observations.noise.deviation)
         return _Sums(data_nodes, *observations.likelihood(data_nodes.nodes), data_nodes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.mean == 'known' else f'mean={self.mean!r}'})"
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The coordinates in which maximum likelihood searches: theta divided by its `units`.
+
+    A family for which other coordinates are better overrides the three methods.
+    """
+
+    limits: list[tuple[float, float]]
+    units: Vector
+
+    def place(self, theta: Vector) -> Vector:
+        """The coordinates of theta."""
+        return theta / self.units
+
+    def theta(self, place: Vector) -> Vector:
+        """theta at these coordinates."""
+        return place * self.units
+
+    def slopes(self, place: Vector) -> Vector:  # noqa: ARG002 (they are the same everywhere)
+        """The derivatives of theta, a row for each of its entries and a column for each coordinate."""
+        return np.diag(self.units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,23 +222,41 @@ class ParametricPrior(FittedPrior):
         return np.array([] if self.feature is None else [self.feature[0]], np.float64)
 
 
-def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, finest: float = np.inf) -> Quadrature:
+def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, noise: float = np.inf) -> Quadrature:
     """A quadrature for the sum of the mass function over all frequencies.
 
-    A narrow bulk is covered by panels no wider than its width, nor than `finest` (the deviation of the noise, if the
-    summand includes the noise).
+    A narrow bulk is covered by panels no wider than its width. `noise` is the deviation of the noise, if the summand
+    is the mass times the likelihood of an estimate in the core. Panels are then no wider than that either, and cover
+    what lies between the bulk and the estimates too: outliers may pull the summand far out of the bulk.
     """
     feature = family.feature(theta)
     if feature is None:
         return logarithmic(family.first, n)
     centre, width = feature
     low, high = (int(np.clip(round(centre + side * FEATURE_REACH * width), family.first, n)) for side in (-1, 1))
+    parts = _bulk(low, high, centre, min(width, noise))
+    if np.isfinite(noise):
+        top = max(high, int(min((CORE_DEVIATIONS + NOISE_REACH) * noise, n)))
+        parts += [*_covered(family.first, low - 1, noise), *_covered(high + 1, top, noise)]
+    return Quadrature.join(*parts)
+
+
+def _bulk(low: int, high: int, centre: float, widest: float) -> list[Quadrature]:
+    """Nodes for the whole numbers from low to high around a centre, in panels of at most this width."""
     if high - low <= 4 * EXACT_UP_TO:
-        return whole_numbers(low, high)
-    middle = float(np.clip(centre, low, high))  # an edge, since the Laplace distribution has a kink there
-    step = max(min(width, finest), (high - low) / 2000)
-    sides = [np.linspace(a, b, 2 + int((b - a) / step)) for a, b in ((low - 0.5, middle), (middle, high + 0.5))]
-    return panels(np.unique(np.concatenate(sides)), 8)
+        return [whole_numbers(low, high)]
+    # Whole numbers around the centre, where a Laplace distribution has a kink and a geometric one begins.
+    middle = round(float(np.clip(centre, low, high)))
+    first, last = max(low, middle - _EXACT_AROUND), min(high, middle + _EXACT_AROUND)
+    step = max(widest, (high - low) / 2000)
+    return [whole_numbers(first, last), *_covered(low, first - 1, step), *_covered(last + 1, high, step)]
+
+
+def _covered(low: int, high: int, step: float) -> list[Quadrature]:
+    """Panels of about this width that stand for the whole numbers from low to high; none if there are no such."""
+    if high < low:
+        return []
+    return [panels(np.linspace(low - 0.5, high + 0.5, 2 + int((high - low + 1) / max(step, 2.0))), 8)]
 
 
 def log_total(family: ParametricFamily, theta: Vector, n: int) -> float:
