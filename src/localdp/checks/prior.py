@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +131,7 @@ def check_equivariance(family: Prior, seed: int = 0) -> None:
             np.array_equal(once, again), f"{family!r}, run twice on the same estimates, gives different frequencies"
         )
         order = rng.permutation(observations.d)
-        shuffled = Observations(observations.estimates[order], observations.noise, observations.n)
+        shuffled = replace(observations, estimates=observations.estimates[order])
         if family.name not in ("opt-in", "fixed"):
             require(
                 np.allclose(_calibrated(family, shuffled), once[order], rtol=1e-6, atol=1e-6),

@@ -28,9 +28,10 @@ class Calibrated(Frequencies):
     """Calibrated frequencies of d items among n users, with the prior they rest on. Made by `Estimate.calibrate`.
 
     `notes` says which priors were averaged, what was decided where a family could not fit, and where the estimates
-    contradict their stated noise or their total. `total` is the sum of the frequencies if Calibrate used it. `zeroed` and
-    `project` return copies with other frequencies; their intervals and probabilities still come from the posterior,
-    which they share with `origin`, the calibrated frequencies that they were made from.
+    contradict their stated noise or their total. `total` is the sum of the frequencies if Calibrate used it.
+
+    `zeroed` and `project` return copies with other frequencies; their intervals and probabilities still come from the
+    posterior, which they share with `origin`, the calibrated frequencies that they were made from.
 
     >>> from localdp import Estimate
     >>> cal = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0).calibrate("power-law")

@@ -92,7 +92,9 @@ class Combined(Estimate):
     @property
     def _by_the_private(self) -> Estimate:
         """Estimates for all users with the errors of the private answers alone."""
-        return replace(self.private, frequencies=self.private.frequencies + self.counts, n=self.n, total=self.n, probabilities=None)
+        return replace(
+            self.private, frequencies=self.private.frequencies + self.counts, n=self.n, total=self.n, probabilities=None
+        )
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self.opted_in} of whom opted in>"

@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,10 +79,11 @@ class Estimate(Frozen, Frequencies):
     def __post_init__(self) -> None:
         self.frequencies = checked_estimates(self.frequencies)
         self.n = checked_users(self.n)
-        self.total = float(self.n) if self.total == "n" else checked_total(self.total)
-        if isinstance(self.variance, str) and self.variance == "estimate":
-            self.variance = estimated_variance(self.frequencies)
-        self.variance = checked_variance(self.variance)
+        total: Any = self.total
+        self.total = float(self.n) if isinstance(total, str) and total == "n" else checked_total(total)
+        variance: Any = self.variance
+        estimated = isinstance(variance, str) and variance == "estimate"
+        self.variance = estimated_variance(self.frequencies) if estimated else checked_variance(variance)
         self.excess_variance = checked_excess_variance(self.excess_variance)
         domain = self.frequencies.size if self.domain is None else self.domain
         self.domain = domain if isinstance(domain, Domain) else Domain(domain)
@@ -182,8 +183,9 @@ class Estimate(Frozen, Frequencies):
             warnings.warn(note, DoubtfulEstimateWarning, stacklevel=2)
         observed = self._observed(family)
         total = self.total if family.uses_total else None
-        fitted = family
-        if isinstance(family, Prior):
+        if isinstance(family, FittedPrior):
+            fitted = family
+        else:
             fitted = family.fit(Observations.usable(*observed, self.n, self.total), method)
         return Calibrated(
             observed[0],

@@ -60,7 +60,7 @@ def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0
     level, found, expected = worst
     guess = math.sqrt(estimated_variance(estimates)) if estimates.size >= FEWEST else math.nan
     stated = float(np.mean(deviations))
-    more = f" (the estimates suggest a deviation of about {guess:,.4g} instead of {stated:,.4g})" if guess > stated else ""
+    more = f" (the estimates suggest a deviation of {guess:,.4g} instead of {stated:,.4g})" if guess > stated else ""
     return (
         f"{found:,} estimates lie more than {level:g} deviations below zero, where noise as stated puts at most about "
         f"{expected:,.2g}: the noise is larger than stated{more}. Give the right variance, or variance='estimate'"

@@ -22,7 +22,9 @@ DOUBTFUL = 5.0
 
 
 def sum_score(estimates: Vector, total: float, variances: Vector) -> float:
-    """How many deviations the sum of the estimates is above the total; `variances` is one for each item, or one for all.
+    """How many deviations the sum of the estimates is above the total.
+
+    `variances` are those of the noise: one for each item, or one for all.
 
     >>> sum_score(np.array([10.0, 20.0]), 26.0, np.array([2.0, 2.0]))
     2.0
@@ -58,7 +60,6 @@ def sum_note(score: float) -> str | None:
         return None
     where = "above" if score > 0 else "below"
     return (
-        f"the estimates add up to {abs(score):,.0f} deviations {where} the total, which noise does not explain: reports "
-        "may be forged, or the total, the variance or the plan may be wrong (z = "
-        f"{score:.1f})"
+        f"the sum of the estimates is {abs(score):,.1f} deviations {where} the total (z = {score:.1f}), which noise does "
+        "not explain: reports may be forged, or the total, the variance or the plan may be wrong"
     )

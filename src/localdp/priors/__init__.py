@@ -66,7 +66,8 @@ __all__ = [
 ]
 
 PRIORS: dict[str, type[Prior]] = {
-    kind.name: kind for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Bulk, Monotone, NPMLE, OptIn, Fixed, Auto)
+    kind.name: kind
+    for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Bulk, Monotone, NPMLE, OptIn, Fixed, Auto)
 }
 
 

@@ -30,8 +30,8 @@ PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.5, 200.0, 5
 where few items determine it (200 over the number of items to a level). There are at least 5 levels to pay for."""
 
 CLEAR, MOST_OF_DOUBTFUL_LEVELS = 12.0, 0.4
-"""Unless `npmle` is ahead by this much in log-likelihood, it has at most this weight: its levels are too sharp for honest
-intervals if the frequencies have none."""
+"""Unless `npmle` is ahead by this much in log-likelihood, it has at most this weight: its levels are too sharp for
+honest intervals if the frequencies have none."""
 
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
@@ -47,11 +47,11 @@ class Auto(Prior):
     methods = ("marginal-likelihood",)
 
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
-        bulk = Bulk().fit(observations)
+        bulk = Bulk().fit_observations(observations, Bulk.methods[0])
         cells = bulk.cells
         masses, log_weights = {bulk.name: np.exp(bulk.log_masses)}, {bulk.name: bulk.log_evidence}
         if observations.d >= FEW:
-            smooth = Smooth().fit(observations)
+            smooth = Smooth().fit_observations(observations, Smooth.methods[0])
             masses[smooth.name] = cells.masses(smooth)
             log_weights[smooth.name] = smooth.log_evidence + np.log(observations.d / FEW)
             without = _average(masses, log_weights)
@@ -68,7 +68,8 @@ class Auto(Prior):
         log_total = logsumexp(list(log_weights.values()))
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
         named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)
-        note = f"auto averaged priors by how well they explain the estimates: {', '.join(f'{name} {share:.0%}' for share, name in named)}"
+        shown = ", ".join(f"{name} {share:.0%}" for share, name in named)
+        note = f"auto averaged priors by how well they explain the estimates: {shown}"
         parameters = frozen_parameters(**{name: share for share, name in named})
         average = _average(masses, log_weights)
         return CellPrior("average", observations.n, parameters, method, (note,), cells, average)

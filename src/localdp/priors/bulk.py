@@ -134,7 +134,7 @@ def _lomax(x: Vector, exponent: float) -> Vector:
 
 def _normalized(cumulative: Vector) -> Vector:
     """The mass of each cell, from the masses up to the end of each."""
-    return np.diff(cumulative, prepend=0.0) / max(cumulative[-1], 1e-300)
+    return np.asarray(np.diff(cumulative, prepend=0.0) / max(cumulative[-1], 1e-300))
 
 
 def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:

@@ -148,8 +148,8 @@ def fit_smooth(
 ) -> SmoothPrior:
     """The mixture of the fits under all penalties, weighted by their marginal likelihoods.
 
-    The likelihood of the data is a sum over `data_nodes`, which are among those of the sum over `whole`, that is over all
-    frequencies. (Were they not, a narrow peak could have a likelihood at a node of one sum and no mass at those of the
+    The likelihood of the data is a sum over `data_nodes`, which are among those of the sum over `whole`, that is over
+    all frequencies. (Were they not, a narrow peak could have a likelihood at a node of one sum and no mass at those of the
     other.) `Smooth` and `OptIn` differ in `data` and its nodes alone.
     """
     solutions = _fits(LogLinear(data_nodes, whole, data), basis)

@@ -71,7 +71,7 @@ class CountingNoise(Noise):
             return True
         extreme = max(2.0, -NormalDist().inv_cdf(min(0.5 / items, 0.4)))
         # The Edgeworth expansion: z deviations away, the log-density differs by skewness * z^3 / 6.
-        return (1 - 2 * self.q) / spread**0.5 * extreme**3 / 6 > NOTICEABLE
+        return bool((1 - 2 * self.q) / spread**0.5 * extreme**3 / 6 > NOTICEABLE)
 
     def log_likelihood(self, estimates: Vector, k: Vector) -> Vector:
         counts = np.clip(estimates * (self.p - self.q) + self.users * self.q, 0.0, float(self.users))

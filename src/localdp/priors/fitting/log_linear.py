@@ -7,9 +7,9 @@ gradient of l compares the mean of B under the posteriors of all items with its 
 
     gradient = sum_i E[B | fhat_i] - d E[B],     minus the Hessian = d Cov(B) - sum_i Cov(B | fhat_i).
 
-The known total of the frequencies is one more observation. Given the estimates, the sum of the frequencies has the mean
-M = sum_i E[f | fhat_i] and the variance V = sum_i Var(f | fhat_i), so the total adds -(total - M)^2 / (2 V). (Even where
-frequencies are skewed, their sum given the estimates is nearly Gaussian: frequent items are pinned by their own
+The known total of the frequencies is one more observation. Given the estimates, the sum of the frequencies has the
+mean M = sum_i E[f | fhat_i] and the variance V = sum_i Var(f | fhat_i), so the total adds -(total - M)^2 / (2 V). (Even
+where frequencies are skewed, their sum given the estimates is nearly Gaussian: frequent items are pinned by their own
 estimates.) In the Hessian, the second derivative of M is taken as 0.
 
 Penalties are compared by their marginal likelihood, the probability of the data with theta averaged out. Laplace's

@@ -22,7 +22,8 @@ from scipy.special import logsumexp
 from localdp.errors import InvalidInputError
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, logarithmic, panels, whole_numbers
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.fitting.observations import CORE_DEVIATIONS, NOISE_REACH, Observations
+from localdp.priors.fitting.noise import CORE_DEVIATIONS
+from localdp.priors.fitting.observations import NOISE_REACH, Observations
 from localdp.types import Vector
 from localdp.validation import shown
 
