@@ -32,7 +32,7 @@ bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, 
 audit: $(VENV)/test  ## Audit privacy: statistics, mutants that must be caught, damaged input that must be refused
 	$(BIN)/python audits/run.py
 
-reproduce: $(VENV)/base  ## Run the paper's evaluation (20 trials) into docs/reproduction
+reproduce: $(VENV)/base  ## Run the paper's evaluation (24 trials) into docs/reproduction
 	$(BIN)/localdp reproduce --out docs/reproduction
 
 vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: look at the diff)

@@ -80,7 +80,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the transactions of Retail and Kosarak are not on this machine")
 @pytest.mark.parametrize("name", ["retail", "kosarak-100k"])
 def test_transactions_give_what_the_shipped_spectrum_gives(name):
-    from localdp.experiments.trials import Task, run
+    from localdp.experiments.measures.trials import run
+    from localdp.experiments.tasks import Task
 
     data = ldp.datasets.read(SHARED / f"{name}.dat.gz")
     shipped = ldp.datasets.load(name)

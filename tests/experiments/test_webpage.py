@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from dataclasses import asdict
 
 import jinja2
 import pytest
@@ -92,6 +93,7 @@ def test_the_committed_reproduction_is_what_its_results_give():
     results = Results.from_json(document["means"])
     found = {each.label: list(claims(results, each)) for each in data}
     advice = "run: python docs/generate_reproduction.py"
-    assert document["claims"] == {label: [vars(claim) for claim in made] for label, made in found.items()}, advice
-    text = output.markdown(found, data, document["trials"], document["command"])
+    shown = {label: json.loads(json.dumps([asdict(claim) for claim in made])) for label, made in found.items()}
+    assert document["claims"] == shown, advice
+    text = output.markdown(results, found, data, document["trials"], document["command"])
     assert (folder / "report.md").read_text("utf-8") == text, advice

@@ -21,7 +21,7 @@ def command(
         typer.Option(help="Your own data instead: a FIMI file or a table of frequencies, plain or gzipped."),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="The number of trials of each experiment (20; 3 if quick).", min=1)
+        int | None, typer.Option(help="The number of trials of each experiment (24; 3 if quick).", min=1)
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder to write; it must not hold anything else.")
@@ -54,9 +54,10 @@ def command(
     for source in chosen:
         typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
         for claim in claims(results, source):
-            if claim.holds:
-                typer.echo(_beside(f"{claim.holds}:", f"the paper: {claim.paper}"))
-                typer.echo(_beside("", f"here: {claim.here}"))
+            if claim.paper:
+                typer.echo(_beside("", f"the paper: {claim.paper}"))
+                for found in claim.findings:
+                    typer.echo(_beside(f"{found.verdict}:", f"{found.fit or 'here'}: {found.here}"))
     typer.echo(f"\nWritten to {out}: open {out / 'index.html'}")
 
 

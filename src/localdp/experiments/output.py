@@ -1,99 +1,36 @@
 """Everything that a run of the evaluation writes into its folder.
 
-For each section, figures (PNG and SVG) and a table (CSV); all means in `results.json`; and the whole as a web page,
-`index.html`, and as Markdown, `report.md`.
+For each section, figures (PNG and SVG) and a table (CSV); the values of all trials in `results.json`; and the whole as
+a web page, `index.html`, and as Markdown, `report.md`.
 """
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localdp.datasets import Dataset
 from localdp.experiments import webpage
-from localdp.experiments.claims import Claim, claims
+from localdp.experiments.claims import claims
+from localdp.experiments.claims.pairs import LEVEL
+from localdp.experiments.claims.readings import readings
 from localdp.experiments.figures import FIGURES
-from localdp.experiments.results import Mean, Results, to_csv
+from localdp.experiments.results import Results, to_csv
+from localdp.experiments.sections import SECTIONS
+from localdp.experiments.tables import Found, ReportTable, claim_tables, hitter_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Found = dict[str, list[Claim]]  # the claims on each data set, by its label
 _Drawn = dict[tuple[str, str], "Figure"]  # by the label of the data set and the name of the figure
 
 TITLE = "Calibrate, reproduced"
-FORMAT = "localdp-reproduction/1"
-
-READINGS = (
-    "How two of the paper's numbers are understood here. Its relative improvement is (Zero - Calibrate)/Calibrate, "
-    "relative to the smaller error; the same gain relative to Zero's error is smaller, and stands in brackets. What it "
-    "calls the variance of the noise on Kosarak, 5434, is the standard deviation at epsilon 1: the square root of "
-    "8,019,015 · 4e/(e-1)²."
-)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A figure, what the paper says about it, and a filter for the means it shows (None if it shows no means)."""
-
-    figure: str
-    title: str
-    paper: str
-    wanted: Callable[[Mean], bool] | None
-
-
-SECTIONS = (
-    Section(
-        "frequencies",
-        "The frequencies",
-        "The paper shows that many items are rare and few are frequent: nearly a line on logarithmic axes.",
-        None,
-    ),
-    Section(
-        "noise",
-        "The noise",
-        "The paper fits a Gaussian to the noise of OUE on Kosarak, and it agrees with the Gaussian of the theory.",
-        lambda mean: mean.metric.startswith("noise"),
-    ),
-    Section(
-        "errors",
-        "Estimation error and epsilon",
-        "The paper: Zero and Calibrate beat OUE by orders of magnitude, and Calibrate's lead over Zero grows with "
-        "epsilon. Added here: the second way to fit the power law, Norm-Sub, `auto`, and the oracle, which knows the "
-        "true distribution of the frequencies.",
-        lambda mean: mean.metric == "error" and mean.mechanism == "oue",
-    ),
-    Section(
-        "hitters-by-threshold",
-        "Heavy hitters and the threshold",
-        "The paper, at epsilon 4: Calibrate has higher precision, lower recall and the best F-score, most clearly "
-        "below the significance threshold (the vertical line).",
-        lambda mean: mean.threshold is not None and mean.epsilon == 4.0,
-    ),
-    Section(
-        "hitters-by-epsilon",
-        "Heavy hitters and epsilon",
-        "The paper, at the significance threshold of each epsilon: Calibrate has the better F-score.",
-        lambda mean: mean.threshold == 1.0,
-    ),
-    Section(
-        "mechanisms",
-        "Other mechanisms",
-        "Not in the paper, which says that Calibrate can be appended to any pure mechanism. `ss` runs only on the 512 "
-        "most frequent items, because simulating it on large domains is slow.",
-        lambda mean: mean.metric == "error" and mean.mechanism != "oue",
-    ),
-    Section(
-        "coverage",
-        "Intervals",
-        "Not in the paper: how often the 90% intervals of `auto` contain the true frequency.",
-        lambda mean: mean.metric in ("covered", "heavy covered"),
-    ),
-)
+FORMAT = "localdp-reproduction/2"
+_FORMATS = ("localdp-reproduction/1", FORMAT)  # folders of either may be replaced
 
 
 def write(results: Results, datasets: list[Dataset], trials: int, command: str, folder: Path) -> None:
@@ -115,12 +52,22 @@ def write(results: Results, datasets: list[Dataset], trials: int, command: str, 
         "command": command,
         "trials": trials,
         "data": [{"name": data.label, "n": data.n, "d": data.d, "note": data.note} for data in datasets],
-        "claims": {label: [vars(claim) for claim in several] for label, several in found.items()},
-        "means": results.to_json(),
+        "claims": {label: [_as_json(claim) for claim in several] for label, several in found.items()},
     }
-    (folder / "results.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    (folder / "index.html").write_text(_page(found, drawn, datasets, trials, command), "utf-8")
-    (folder / "report.md").write_text(markdown(found, datasets, trials, command), "utf-8")
+    (folder / "results.json").write_text(_json(document, results), "utf-8")
+    (folder / "index.html").write_text(_page(results, found, drawn, datasets, trials, command), "utf-8")
+    (folder / "report.md").write_text(markdown(results, found, datasets, trials, command), "utf-8")
+
+
+def _as_json(claim: object) -> object:
+    return json.loads(json.dumps(asdict(claim)))  # type: ignore[call-overload]
+
+
+def _json(document: dict[str, object], results: Results) -> str:
+    """The document with all measurements, each on one line: easy to read, and to compare between two runs."""
+    head = json.dumps(document, indent=1, ensure_ascii=False).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in results.to_json())
+    return f'{head},\n "means": [\n{lines}\n ]\n}}\n'
 
 
 def rewrite(folder: Path, datasets: list[Dataset]) -> None:
@@ -140,7 +87,7 @@ def is_ours(folder: Path) -> bool:
     try:
         document = json.loads((folder / "results.json").read_text("utf-8"))
         labels = [source["name"] for source in document["data"]]
-        ours = document["format"] == FORMAT
+        ours = document["format"] in _FORMATS
     except (OSError, ValueError, KeyError, TypeError):
         return False
     figures = {f"{s.figure}-{_slug(label)}.{kind}" for s in SECTIONS for label in labels for kind in ("png", "svg")}
@@ -148,13 +95,16 @@ def is_ours(folder: Path) -> bool:
     return ours and names <= figures | tables | {"results.json", "index.html", "report.md"}
 
 
-def _page(found: Found, drawn: _Drawn, datasets: list[Dataset], trials: int, command: str) -> str:
+def _page(results: Results, found: Found, drawn: _Drawn, datasets: list[Dataset], trials: int, command: str) -> str:
     sections = [
         {
             "title": section.title,
             "paper": section.paper,
-            "pictures": [
-                webpage.picture(drawn[data.label, section.figure], f"{section.title}, {data.label}")
+            "parts": [
+                (
+                    webpage.picture(drawn[data.label, section.figure], f"{section.title}, {data.label}"),
+                    hitter_table(results, data, section.figure),
+                )
                 for data in datasets
             ],
         }
@@ -164,13 +114,21 @@ def _page(found: Found, drawn: _Drawn, datasets: list[Dataset], trials: int, com
         "reproduction.html.jinja",
         title=TITLE,
         introduction=list(_introduction(datasets, trials, command)),
-        claim_head=_HEAD,
-        claims={label: [_cells(claim) for claim in several] for label, several in found.items()},
+        readings=list(readings(results, datasets)),
+        verdicts=VERDICTS,
+        tables=list(claim_tables(found)),
         sections=sections,
     )
 
 
-_HEAD = ("", "the paper", "here", "verdict")
+VERDICTS = (
+    "Methods are compared on the same seeded trials: in one trial all of them see the same noise, so we take the "
+    "difference in every trial, and its mean. A number after ± is a standard error. A comparison is a tie if the "
+    f"{LEVEL:.0%} interval of the difference (Student's) contains 0: the trials cannot tell which one is better. A "
+    "claim that something is better everywhere holds if it is clearly better somewhere and clearly worse nowhere; it "
+    "is a tie if it is clearly better nowhere and worse nowhere; it holds in part if it is better here and worse "
+    "there. Our gain agrees with the paper's if that lies in our interval, or if ours is within 10% of it."
+)
 
 
 def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterable[str]:
@@ -178,41 +136,49 @@ def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterabl
         "The evaluation of J. Jia and N. Z. Gong, Calibrate: Frequency Estimation and Heavy Hitter Identification with "
         "Local Differential Privacy via Incorporating Prior Knowledge, INFOCOM 2019, run again."
     )
+    yield (
+        "In short: every user of a data set holds one item and sends a private, noisy report about it. OUE is the "
+        "mechanism that makes the reports, and raw is what it estimates. Zero sets raw estimates below the "
+        "significance threshold, which noise alone hardly ever passes, to zero. Calibrate replaces each raw estimate "
+        "by the mean of what is known about the true frequency, given how frequencies are distributed over the items "
+        "(the prior). The paper's prior is a power law."
+    )
     without_backticks = command.replace("`", "'")  # they would end the code too early
     number = "one seeded trial" if trials == 1 else f"mean of {trials} seeded trials"
     yield (
-        f"Written by `{without_backticks}`: {number}. A trial simulates an aggregate with the distribution that "
-        "running every user would give (for olh: with an ideal hash). Error bars are standard errors. Unless stated "
-        "otherwise, the mechanism is OUE and Calibrate fits the power law by maximum likelihood (mle); (mv) is the "
-        "mean-variance method."
+        f"Written by `{without_backticks}`: {number}; our own experiments use fewer (a third for noise that is not "
+        "Gaussian, optimality, few items and time; an eighth for opt-in and tests of the family). A trial simulates "
+        "an aggregate with the distribution that running every user would give (for olh: with an ideal hash). Error "
+        "bars are standard errors. Unless stated otherwise, the mechanism is OUE. (mv) stands for the power law "
+        "fitted by mean-variance, (mle) for the power law fitted by maximum likelihood, and `auto` is what "
+        "`calibrate()` does by default."
     )
     yield from (f"{data.label}: {data.note}" for data in datasets)
-    yield READINGS
 
 
-def _cells(claim: Claim) -> tuple[str, str, str, str]:
-    return claim.topic, claim.paper or "-", claim.here, claim.holds or "-"
-
-
-def markdown(found: Found, datasets: list[Dataset], trials: int, command: str) -> str:
+def markdown(results: Results, found: Found, datasets: list[Dataset], trials: int, command: str) -> str:
     """The page as Markdown; the figures are files beside it."""
     lines = ["# Reproducing the paper", ""]
     for text in _introduction(datasets, trials, command):
         lines += [_escaped(text), ""]
-    for label, several in found.items():
-        lines += [
-            f"## What the paper says, on {_escaped(label)}",
-            "",
-            "| | the paper | here | verdict |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| {' | '.join(_cells(claim))} |" for claim in several]
-        lines.append("")
+    lines += ["## What we inferred", "", "The paper leaves these things open, and we had to choose.", ""]
+    lines += [*(f"- {_escaped(text)}" for text in readings(results, datasets)), ""]
+    lines += ["## How verdicts are reached", "", _escaped(VERDICTS), ""]
+    for table in claim_tables(found):
+        lines += [f"## {_escaped(table.title)}", "", *_markdown_table(table), ""]
     for section in SECTIONS:
         lines += [f"## {section.title}", "", section.paper, ""]
         for data in datasets:
             lines += [f"![{section.title}, {_escaped(data.label)}]({section.figure}-{_slug(data.label)}.png)", ""]
+            if (scores := hitter_table(results, data, section.figure)) is not None:
+                lines += [f"{_escaped(scores.title)}:", "", *_markdown_table(scores), ""]
     return "\n".join(lines)
+
+
+def _markdown_table(table: ReportTable) -> Iterable[str]:
+    yield f"| {' | '.join(table.head)} |"
+    yield "|" + "---|" * (len(table.head) - table.numbers) + "---:|" * table.numbers
+    yield from (f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in table.rows)
 
 
 def _escaped(text: str) -> str:

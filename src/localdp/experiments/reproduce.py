@@ -14,19 +14,14 @@ from pathlib import Path
 from localdp import plots
 from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
-from localdp.experiments import webpage
-from localdp.experiments.claims import THRESHOLD_EPSILON
+from localdp.experiments import runs, webpage
 from localdp.experiments.output import is_ours, write
 from localdp.experiments.results import Results, gather
-from localdp.experiments.trials import Measurements, Task, run
+from localdp.experiments.tasks import Measurements
 from localdp.types import Progress
 
-TRIALS, QUICK_TRIALS = 20, 3
+TRIALS, QUICK_TRIALS = 24, 3
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)
-THRESHOLD_MULTIPLES = (0.125, 0.177, 0.25, 0.354, 0.5, 0.707, 1.0, 1.414, 2.0, 2.828, 4.0)
-OTHER_MECHANISMS = ("grr", "sue", "ss", "olh", "llh")
-SUBSET_ITEMS = 512
-"""Subset selection (`ss`) runs on this number of the most frequent items: its simulation is slow on large domains."""
 
 
 def reproduce(
@@ -51,10 +46,11 @@ def reproduce(
     _check_replaceable(folder)
     plots.figure()  # if matplotlib or Jinja2 is missing, say so now and not after minutes of trials
     webpage.environment()
-    tasks = [task for data in datasets for task in _tasks(data, QUICK_EPSILONS if quick else EPSILONS)]
-    seeded = [replace(task, seed=seed) for task in tasks for seed in range(count)]
+    epsilons = QUICK_EPSILONS if quick else EPSILONS
+    tasks = {task: runs.trials_of(task, count) for data in datasets for task in runs.tasks(data, epsilons)}
+    seeded = [replace(task, seed=seed) for task, times in tasks.items() for seed in range(times)]
     with _pool() as pool:
-        results = gather(tasks, count, _with_progress(pool.map(run, seeded), len(seeded), progress))
+        results = gather(tasks, _with_progress(pool.map(runs.run, seeded), len(seeded), progress))
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".localdp-") as unfinished:
         content = Path(unfinished) / folder.name
@@ -64,19 +60,6 @@ def reproduce(
             folder.rename(Path(unfinished) / "replaced")
         content.rename(folder)
     return results
-
-
-def _tasks(data: Dataset, epsilons: tuple[float, ...]) -> Iterator[Task]:
-    for epsilon in epsilons:
-        yield Task(data, "oue", epsilon, THRESHOLD_MULTIPLES if epsilon == THRESHOLD_EPSILON else (1.0,))
-    head = replace(
-        data,
-        frequencies=data.frequencies[:SUBSET_ITEMS],
-        name=f"{data.label}, {SUBSET_ITEMS} items",
-        is_surrogate=False,
-    )
-    for mechanism in OTHER_MECHANISMS:
-        yield Task(head if mechanism == "ss" and data.d > SUBSET_ITEMS else data, mechanism, THRESHOLD_EPSILON)
 
 
 def _with_progress(found: Iterator[Measurements], total: int, progress: Progress | None) -> Iterator[Measurements]:

@@ -1,25 +1,33 @@
-"""The mean of every measurement over the trials of a run, with its standard error; also as CSV and JSON."""
+"""Every measurement of a run: its value in each trial, with the mean and its standard error; also as CSV and JSON.
+
+The values of the single trials are kept, because all methods of a trial see the same noise: two methods are compared
+trial by trial (see `pairs`).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from localdp.experiments.trials import Measurements, Task
+from localdp.experiments.tasks import Measurements, Task
+from localdp.types import Vector
+
+_KEYS = ("data", "mechanism", "epsilon", "threshold", "method", "metric")
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of one measurement over the trials, with its standard error.
+    """One measurement: its value in every trial, their mean, and the standard error of the mean.
 
-    `threshold` is a multiple of the significance threshold, or None where no threshold is involved. The mean is NaN if
-    no trial could measure it, for example the coverage of heavy items where there are none.
+    `threshold` is a multiple of the significance threshold, or None where no threshold is involved. A value is NaN in
+    a trial that could not measure it, for example the coverage of heavy items where there are none.
     """
 
     data: str
@@ -28,17 +36,35 @@ class Mean:
     threshold: float | None
     method: str
     metric: str
-    mean: float
-    std_error: float
-    trials: int
+    values: tuple[float, ...]
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean over the trials that could measure it; NaN if none could."""
+        return float(self._known.mean()) if self._known.size else math.nan
+
+    @cached_property
+    def std_error(self) -> float:
+        """The standard error of the mean; 0 with fewer than two values."""
+        return float(self._known.std(ddof=1) / math.sqrt(self._known.size)) if self._known.size > 1 else 0.0
+
+    @property
+    def trials(self) -> int:
+        """The number of trials that were run."""
+        return len(self.values)
+
+    @cached_property
+    def _known(self) -> Vector:
+        values = np.array(self.values, np.float64)
+        return values[~np.isnan(values)]
 
 
 class Results:
-    """All means of a run."""
+    """All measurements of a run."""
 
     def __init__(self, means: list[Mean]) -> None:
         self.means = means
-        self._by_key = {(m.data, m.mechanism, m.epsilon, m.threshold, m.method, m.metric): m for m in means}
+        self._by_key = {tuple(getattr(mean, key) for key in _KEYS): mean for mean in means}
 
     def find(
         self,
@@ -49,54 +75,66 @@ class Results:
         threshold: float | None = None,
         mechanism: str = "oue",
     ) -> Mean:
-        """One mean; `data` is the label of the data set."""
+        """One measurement; `data` is the label of the data set."""
         return self._by_key[data, mechanism, epsilon, threshold, method, metric]
+
+    def has(self, data: str, epsilon: float, method: str, metric: str, mechanism: str = "oue") -> bool:
+        """Whether this was measured, without any threshold."""
+        return (data, mechanism, epsilon, None, method, metric) in self._by_key
 
     def error(self, data: str, epsilon: float, method: str) -> float:
         """The mean estimation error of a method with OUE, at least 1e-9 so that it can be divided by."""
         return max(self.find(data, epsilon, method).mean, 1e-9)
 
     def select(self, wanted: Callable[[Mean], bool]) -> list[Mean]:
-        """The means for which `wanted` is true, in their original order."""
+        """The measurements for which `wanted` is true, in their original order."""
         return [mean for mean in self.means if wanted(mean)]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Every mean as a JSON object. JSON has no NaN: null stands for what no trial could measure."""
-        objects = [asdict(mean) for mean in self.means]
-        for each in objects:
-            if math.isnan(each["mean"]):
-                each["mean"] = each["std_error"] = None
-        return objects
+        """Every measurement as a JSON object. JSON has no NaN: null stands for what a trial could not measure."""
+        return [
+            {key: getattr(mean, key) for key in _KEYS}
+            | {"values": [None if math.isnan(value) else value for value in mean.values]}
+            for mean in self.means
+        ]
 
     @classmethod
     def from_json(cls, objects: Iterable[dict[str, Any]]) -> Results:
         """The results that `to_json` wrote."""
-        missing = {"mean": math.nan, "std_error": 0.0}
-        return cls([Mean(**(each | missing if each["mean"] is None else each)) for each in objects])
+        return cls(
+            [
+                Mean(**each | {"values": tuple(math.nan if value is None else value for value in each["values"])})
+                for each in objects
+            ]
+        )
 
 
-def gather(tasks: list[Task], trials: int, found: Iterator[Measurements]) -> Results:
-    """Average the trials. `found` yields all trials of the first task, then all of the second, and so on."""
+def gather(tasks: Mapping[Task, int], found: Iterator[Measurements]) -> Results:
+    """Collect the trials of tasks, each with its number of trials.
+
+    `found` yields all trials of the first task, then all of the second, and so on.
+    """
     means = []
-    for task in tasks:
+    for task, trials in tasks.items():
         measured = [next(found) for _ in range(trials)]
         for threshold, method, metric in measured[0]:
-            values = np.array([trial[threshold, method, metric] for trial in measured])
-            values = values[~np.isnan(values)]
-            mean = float(values.mean()) if values.size else math.nan
-            error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else 0.0
-            means.append(
-                Mean(task.data.label, task.mechanism, task.epsilon, threshold, method, metric, mean, error, trials)
-            )
+            values = tuple(_seven_digits(trial[threshold, method, metric]) for trial in measured)
+            means.append(Mean(task.data.label, task.mechanism, task.epsilon, threshold, method, metric, values))
     return Results(means)
+
+
+def _seven_digits(value: float) -> float:
+    """The value rounded to seven digits, so that the file of results stays small and gives exactly these numbers."""
+    return float(f"{value:.7g}")
 
 
 def to_csv(means: list[Mean]) -> str:
     """The means as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Mean))
+    head = (*_KEYS, "mean", "std_error", "trials")
+    writer.writerow(head)
     for mean in means:
-        cells = asdict(mean).values()
+        cells = (getattr(mean, name) for name in head)
         writer.writerow("" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells)
     return text.getvalue()

@@ -1,0 +1,28 @@
+"""The paper's claims, what was measured for each of them, and the verdicts.
+
+Claims about Calibrate are judged twice, once with each of the paper's two fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from localdp.datasets import Dataset
+from localdp.experiments.claims import errors, hitters, own, theory
+from localdp.experiments.claims.verdicts import Claim
+from localdp.experiments.results import Results
+from localdp.experiments.tasks import ZERO
+
+__all__ = ["claims"]
+
+
+def claims(results: Results, data: Dataset) -> Iterator[Claim]:
+    """Every claim, compared with the results on one data set."""
+    errors_of_zero = results.select(
+        lambda mean: (mean.data, mean.mechanism, mean.method, mean.metric) == (data.label, "oue", ZERO, "error")
+    )
+    epsilons = sorted({mean.epsilon for mean in errors_of_zero})
+    yield from errors.claims(results, data, epsilons)
+    yield from hitters.claims(results, data, epsilons)
+    yield from theory.claims(results, data)
+    yield from own.claims(results, data, epsilons)

@@ -1,0 +1,1 @@
+"""What is measured in one trial: one file for each experiment."""
