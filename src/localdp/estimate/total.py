@@ -60,6 +60,6 @@ def sum_note(score: float) -> str | None:
         return None
     where = "above" if score > 0 else "below"
     return (
-        f"the sum of the estimates is {abs(score):,.1f} deviations {where} the total (z = {score:.1f}), which noise does "
-        "not explain: reports may be forged, or the total, the variance or the plan may be wrong"
+        f"the sum of the estimates is {abs(score):,.1f} deviations {where} the total (z = {score:.1f}), which noise "
+        "does not explain: reports may be forged, or the total, the variance or the plan may be wrong"
     )

@@ -149,8 +149,8 @@ def fit_smooth(
     """The mixture of the fits under all penalties, weighted by their marginal likelihoods.
 
     The likelihood of the data is a sum over `data_nodes`, which are among those of the sum over `whole`, that is over
-    all frequencies. (Were they not, a narrow peak could have a likelihood at a node of one sum and no mass at those of the
-    other.) `Smooth` and `OptIn` differ in `data` and its nodes alone.
+    all frequencies. (Were they not, a narrow peak could have a likelihood at a node of one sum and no mass at those of
+    the other.) `Smooth` and `OptIn` differ in `data` and its nodes alone.
     """
     solutions = _fits(LogLinear(data_nodes, whole, data), basis)
     log_weights = np.array([solution.log_marginal_likelihood for solution in solutions])
