@@ -32,6 +32,8 @@ from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
 from localdp.priors.base import FittedPrior
+from localdp.priors.bulk import FEW
+from localdp.priors.cells import CellPrior, Parts
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH
 from localdp.types import Places, Vector
@@ -85,8 +87,12 @@ class Posterior(Frozen):
         nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
         self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
         self._pull: _Pull | None = None
+        self._rows: Vector | None = None
         if total is not None and not self._noiseless:
-            self._pull = self._pull_of(total)
+            if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
+                self._pull, self._rows = self._part_by_part(prior, prior.parts, nodes, total)
+            else:
+                self._pull = self._pull_of(total)
         self._freeze()
 
     def expect(self, values: Vector | None = None) -> Vector:
@@ -157,6 +163,25 @@ class Posterior(Frozen):
         limit = _FARTHEST * np.sqrt(variance)
         return _Pull(float(np.clip(total - self.expect().sum(), -limit, limit)), variance)
 
+    def _part_by_part(self, prior: CellPrior, parts: Parts, nodes: WeightedNodes, total: float) -> tuple[_Pull, Vector]:
+        """The posteriors of few items, averaged over the parts of the prior, each of which is true for all items.
+
+        The weights of the parts know all estimates and the total already.
+        """
+        place = np.searchsorted(prior.cells.ends + 0.5, nodes.k)
+        share = np.exp(nodes.log_weights - prior.log_masses[place])  # of the mass of its cell, for each node
+        log_likelihood = self.noise.log_likelihood(self.estimates, nodes.k)
+        rows = np.zeros_like(log_likelihood)
+        variance = missing = 0.0
+        for masses, weight in zip(parts.masses, parts.weights, strict=True):
+            joint = self._normalized(log_likelihood + np.log(masses[place] * share + 1e-300))
+            means = joint @ nodes.k
+            squares = (joint * (nodes.k - means[:, None]) ** 2).sum()
+            pull = _Pull(total - float(means.sum()), float(squares))
+            rows += weight * self._pulled(joint, nodes.k, pull)
+            variance, missing = variance + float(weight) * pull.variance, missing + float(weight) * pull.missing
+        return _Pull(missing, variance), rows
+
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
 
@@ -224,7 +249,11 @@ class Posterior(Frozen):
         # Without slopes to use, a coarser grid is fine enough for linear interpolation; jumps between atoms need all
         # cells.
         grid = self._grid(_CELLS if self.prior.atoms is not None else _CELLS // 4)
-        inside = (x >= grid[0]) & (x <= grid[-1]) if 1 < grid.size < x.size else np.zeros(x.size, bool)
+        inside = (
+            (x >= grid[0]) & (x <= grid[-1])
+            if 1 < grid.size < x.size and self._rows is None
+            else np.zeros(x.size, bool)
+        )
         one, other = np.empty(x.size), np.empty(x.size)
         if inside.any():
             on_grid = compute(grid)
@@ -280,6 +309,10 @@ class Posterior(Frozen):
         Yields the indices of the chunk in x, a matrix with the posterior of each in a row, and the index of the node
         that the first column is for.
         """
+        if self._rows is not None:
+            items = np.argsort(self.estimates, kind="stable")
+            yield np.arange(x.size), self._rows[items[np.searchsorted(self.estimates[items], x)]], 0
+            return
         order = np.argsort(x, kind="stable")
         start = 0
         while start < order.size:

@@ -6,7 +6,7 @@ has a smaller error than choosing one, and the intervals include the doubt betwe
 `smooth` and `bulk` have a marginal likelihood each, the probability of the estimates and of the known total with all
 parameters averaged out, and their weights are proportional to it. The levels of `npmle` are chosen by maximum
 likelihood, so its likelihood is reduced by a price for each level before it is compared with theirs. A curve needs
-items to be learnt from: among fewer than `FEW` items, `bulk` is used alone.
+items to be learnt from: among fewer than 32 items, `bulk` is used alone.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.bulk import Bulk
+from localdp.priors.bulk import FEW, Bulk
 from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.npmle import NPMLE
 from localdp.priors.ranking import core_log_likelihood
 from localdp.priors.smooth import Smooth
-
-FEW = 32
-"""Among fewer items than this, `auto` is `bulk`."""
 
 PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.5, 200.0, 5
 """What `npmle` must gain in log-likelihood for each of its levels: 1.5, about what a level gains by chance, and more
@@ -72,7 +69,8 @@ class Auto(Prior):
         note = f"auto averaged priors by how well they explain the estimates: {shown}"
         parameters = frozen_parameters(**{name: share for share, name in named})
         average = _average(masses, log_weights)
-        return CellPrior("average", observations.n, parameters, method, (note,), cells, average)
+        parts = bulk.parts if len(masses) == 1 else None
+        return CellPrior("average", observations.n, parameters, method, (note,), cells, average, parts)
 
 
 def _average(masses: dict[str, np.ndarray], log_weights: dict[str, float]) -> np.ndarray:

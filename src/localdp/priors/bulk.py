@@ -6,7 +6,7 @@ The bulk is a Poisson distribution, since users come to an item by chance, with 
 item. That mean has a gamma distribution: its own mean is the level, and the spread is its deviation over its mean. So
 the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2). The Lomax
 distribution, with a density proportional to (1 + k/level)^-exponent, is flat below the level and a power law above
-it. The share h of the items comes from it.
+it. The share h of the items comes from it, or else from a second bulk of items that hardly anybody holds.
 
 Few items, or much noise, cannot determine these four numbers. So they are not fitted: the prior is the average over a
 grid of them, each weighted by how likely it makes the estimates and the known total,
@@ -28,15 +28,18 @@ import numpy as np
 from scipy.special import betainc, logsumexp
 
 from localdp.priors.base import Prior, frozen_parameters
-from localdp.priors.cells import CellPrior, Cells
+from localdp.priors.cells import CellPrior, Cells, Parts
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
-LEVELS = np.concatenate([np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 1.0, 1.2]])
+LEVELS = np.concatenate([np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0]])
 """The level of the bulk, as a multiple of the mean frequency."""
 
 SPREADS = np.geomspace(0.02, 5.0, 14)
 """The deviation of the bulk over its mean."""
+
+SPREADS_BESIDE_OTHERS = (0.3, 0.7, 1.5, 3.0)
+"""The same where some items stand apart. There are few levels, so a smaller spread would leave gaps between them."""
 
 APART = (0.01, 0.03, 0.1, 0.3, 0.6)
 """The share of items that stand apart."""
@@ -44,7 +47,14 @@ APART = (0.01, 0.03, 0.1, 0.3, 0.6)
 EXPONENTS = (1.0, 1.5, 2.0, 3.0)
 """The exponents of the distribution of the items that stand apart."""
 
-_LEAST_WEIGHT = 1e-6  # distributions with a smaller weight are left out of the average
+RARE, RARE_LEVEL = 0.0, 0.05
+"""In place of an exponent, 0 stands for items that stand apart because hardly anybody holds them: they are distributed
+as a bulk with the spread 1 and this share of the level."""
+
+FEW = 32
+"""Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
+
+_LEAST_WEIGHT = 1e-3  # distributions with less than this share of the largest weight are left out of the average
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +68,7 @@ class _Grid:
 @lru_cache(maxsize=1)
 def _grid() -> _Grid:
     whole = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
-    apart = [(a, b, c, e) for a in LEVELS for b in SPREADS[2::3] for c in APART for e in EXPONENTS]
+    apart = [(a, b, c, e) for a in LEVELS for b in SPREADS_BESIDE_OTHERS for c in APART for e in (RARE, *EXPONENTS)]
     log_weights = []
     for part in (whole, apart):
         spreads = np.array([row[1] for row in part])
@@ -92,7 +102,8 @@ class Bulk(Prior):
             apart=float(weights @ shown[:, 2]),
         )
         average = np.log(weights @ masses[kept] + 1e-300)
-        return BulkPrior(self.name, observations.n, parameters, method, (), cells, average, log_evidence)
+        parts = Parts(masses[kept], weights) if observations.d < FEW else None
+        return BulkPrior(self.name, observations.n, parameters, method, (), cells, average, parts, log_evidence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +127,11 @@ def _masses(cells: Cells, mean: float) -> Vector:
         masses[place] = bulks[level, spread]
         if apart:
             if (level, exponent) not in tails:
-                tails[level, exponent] = _normalized(_lomax(tops / (level * mean), exponent))
+                rare = exponent == RARE
+                upwards = _negative_binomial(cells.ends, RARE_LEVEL * level * mean, 1.0) if rare else None
+                tails[level, exponent] = _normalized(
+                    _lomax(tops / (level * mean), exponent) if upwards is None else upwards
+                )
             masses[place] *= 1 - apart
             masses[place] += apart * tails[level, exponent]
     return masses
@@ -134,7 +149,10 @@ def _lomax(x: Vector, exponent: float) -> Vector:
 
 def _normalized(cumulative: Vector) -> Vector:
     """The mass of each cell, from the masses up to the end of each."""
-    return np.asarray(np.diff(cumulative, prepend=0.0) / max(cumulative[-1], 1e-300))
+    masses = np.maximum(
+        np.diff(cumulative, prepend=0.0), 0.0
+    )  # rounding may make a difference of equal numbers negative
+    return np.asarray(masses / max(cumulative[-1], 1e-300))
 
 
 def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:
