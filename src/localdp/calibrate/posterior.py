@@ -52,7 +52,7 @@ _LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number 
 
 
 @dataclass(frozen=True)
-class _Pull:
+class Pull:
     """What the known total says: `missing` is the total less M, and `variance` is V."""
 
     missing: float
@@ -62,8 +62,8 @@ class _Pull:
 class Posterior(Frozen):
     """The posteriors of items with these estimates under a prior and a noise.
 
-    `total` is the sum of all frequencies, if it is known. Functions to be averaged by `expect` may have steps at the
-    `breaks`.
+    `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before.
+    Functions to be averaged by `expect` may have steps at the `breaks`.
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
@@ -79,21 +79,28 @@ class Posterior(Frozen):
         estimates: Vector,
         breaks: tuple[float, ...] = (),
         total: float | None = None,
+        pull: Pull | None = None,
     ) -> None:
         self.prior = prior
+        self._total = total
+        self._stated_noise = noise
         self.noise = noise.usable(prior.n)
         self._noiseless = noise.is_negligible
         self._clip(estimates)
         nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
         self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
-        self._pull: _Pull | None = None
+        self._pull: Pull | None = None
         self._rows: Vector | None = None
         if total is not None and not self._noiseless:
             if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
                 self._pull, self._rows = self._part_by_part(prior, prior.parts, nodes, total)
             else:
-                self._pull = self._pull_of(total)
+                self._pull = pull or self._pull_of(total)
         self._freeze()
+
+    def with_breaks(self, breaks: tuple[float, ...]) -> Posterior:
+        """The same posteriors, for functions that have steps at these places."""
+        return Posterior(self.prior, self._stated_noise, self.estimates, breaks, self._total, self._pull)
 
     def expect(self, values: Vector | None = None) -> Vector:
         """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
@@ -111,7 +118,7 @@ class Posterior(Frozen):
 
     def deviations(self) -> Vector:
         """The standard deviation of the posterior of every item."""
-        return np.zeros(self.estimates.size) if self._noiseless else self._for_items(self._deviations_at)[0]
+        return np.zeros(self.estimates.size) if self._noiseless else np.sqrt(self._moments()[1])
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
@@ -157,13 +164,14 @@ class Posterior(Frozen):
         """V, the sum of the variances that the items would have if the total were not known; 0 if it is not."""
         return 0.0 if self._pull is None else self._pull.variance
 
-    def _pull_of(self, total: float) -> _Pull:
+    def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
-        variance = float(np.square(self.deviations()).sum())
+        means, variances = self._moments()
+        variance = float(variances.sum())
         limit = _FARTHEST * np.sqrt(variance)
-        return _Pull(float(np.clip(total - self.expect().sum(), -limit, limit)), variance)
+        return Pull(float(np.clip(total - means.sum(), -limit, limit)), variance)
 
-    def _part_by_part(self, prior: CellPrior, parts: Parts, nodes: WeightedNodes, total: float) -> tuple[_Pull, Vector]:
+    def _part_by_part(self, prior: CellPrior, parts: Parts, nodes: WeightedNodes, total: float) -> tuple[Pull, Vector]:
         """The posteriors of few items, averaged over the parts of the prior, each of which is true for all items.
 
         The weights of the parts know all estimates and the total already.
@@ -177,10 +185,10 @@ class Posterior(Frozen):
             joint = self._normalized(log_likelihood + np.log(masses[place] * share + 1e-300))
             means = joint @ nodes.k
             squares = (joint * (nodes.k - means[:, None]) ** 2).sum()
-            pull = _Pull(total - float(means.sum()), float(squares))
+            pull = Pull(total - float(means.sum()), float(squares))
             rows += weight * self._pulled(joint, nodes.k, pull)
             variance, missing = variance + float(weight) * pull.variance, missing + float(weight) * pull.missing
-        return _Pull(missing, variance), rows
+        return Pull(missing, variance), rows
 
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
@@ -274,15 +282,30 @@ class Posterior(Frozen):
         # Rounding may carry a mean beyond all values of g.
         return np.clip(found, g.min(), min(g.max(), self.prior.n) if g is self.nodes else g.max())
 
-    def _deviations_at(self, x: Vector) -> tuple[Vector, Vector]:
-        """The posterior standard deviation of each estimate x. It is returned twice: `_for_items` expects a pair."""
-        found = np.empty(x.size)
+    def _moments_at(self, x: Vector) -> tuple[Vector, Vector]:
+        """The mean and the variance of the posterior of each estimate x."""
+        means, variances = np.empty(x.size), np.empty(x.size)
         for which, weights, start in self._weights(x):
             # Measured from the estimate: the squares of large frequencies would cancel.
             away = self.nodes[start : start + weights.shape[1]] - x[which, None]
-            mean = (weights * away).sum(axis=1)
-            found[which] = np.sqrt((weights * (away - mean[:, None]) ** 2).sum(axis=1))
-        return found, found
+            means[which] = (weights * away).sum(axis=1)
+            variances[which] = (weights * (away - means[which, None]) ** 2).sum(axis=1)
+        return means + x, variances
+
+    def _moments(self) -> tuple[Vector, Vector]:
+        """The mean and the variance of the posterior of every item."""
+        grid = self._grid(_CELLS)
+        sharp = self.prior.atoms is not None or self.prior.edges.size
+        if sharp or not 1 < grid.size < self.estimates.size or self.estimates.size < _SMALL:
+            return self._moments_at(self.estimates)
+        step = float(grid[1] - grid[0])
+        found = []
+        for values in self._moments_at(grid):
+            inside, missed = CubicTable.through(float(grid[0]), step, values).interpolate(self.estimates)
+            found.append(inside)
+        if missed.size:
+            found[0][missed], found[1][missed] = self._moments_at(self.estimates[missed])
+        return found[0], np.maximum(found[1], 0.0)
 
     def _from_cumulative(
         self, x: Vector, read: Callable[[Vector, Vector], tuple[float, float]]
@@ -336,7 +359,7 @@ class Posterior(Frozen):
         logs /= logs.sum(axis=1, keepdims=True)
         return logs
 
-    def _pulled(self, weights: Vector, k: Vector, pull: _Pull) -> Vector:
+    def _pulled(self, weights: Vector, k: Vector, pull: Pull) -> Vector:
         """The posteriors in the rows of `weights`, once the total is known."""
         centre = float(k[k.size // 2])  # measured from there, because the squares of large frequencies would cancel
         away = k - centre

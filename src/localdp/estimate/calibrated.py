@@ -87,7 +87,7 @@ class Calibrated(Frequencies):
     def probability_above(self, threshold: float) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
-        posterior = Posterior(self.prior, self.noise, self.estimates, (limit + 0.5,), self.total)
+        posterior = self._posterior.with_breaks((limit + 0.5,))
         is_above = (posterior.nodes > limit + 0.25).astype(np.float64)
         return np.clip(posterior.expect(is_above), 0.0, 1.0)
 

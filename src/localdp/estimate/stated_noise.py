@@ -47,11 +47,9 @@ def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0
     """
     from scipy.special import bdtrc
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = (estimates + spacing) / deviations
     worst: tuple[float, int, float] | None = None
     for level in _LEVELS:
-        found = int((scores < -level).sum())
+        found = int(np.count_nonzero(estimates < -level * deviations - spacing))
         share = 0.5 * math.erfc(level / math.sqrt(2))
         if found > 1 and bdtrc(found - 1, estimates.size, share) < _FALSE_ALARM:
             worst = level, found, share * estimates.size

@@ -1,22 +1,27 @@
 r"""Bulk: most items are held about equally often, some stand apart, and nobody knows how widely either scatters.
 
-    p_f  =  (1 - h) Bulk(level, spread)  +  h Lomax(level, exponent)
+    p_f  =  (1 - h) Bulk(level, spread)  +  h Others
 
-The bulk is a Poisson distribution, since users come to an item by chance, with a mean that itself scatters from item to
-item. That mean has a gamma distribution: its own mean is the level, and the spread is its deviation over its mean. So
-the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2). The Lomax
-distribution, with a density proportional to (1 + k/level)^-exponent, is flat below the level and a power law above
-it. The share h of the items comes from it, or else from a second bulk of items that hardly anybody holds.
+The bulk is a Poisson distribution, since users come to an item by chance, with a mean that itself scatters from item
+to item. That mean has a gamma distribution: its own mean is the level, and the spread is its deviation over its mean.
+So the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2).
 
-Few items, or much noise, cannot determine these four numbers. So they are not fitted: the prior is the average over a
-grid of them, each weighted by how likely it makes the estimates and the known total,
+The share h of the items stands apart. There are three cases; before anything is seen, the second has half of the
+weight:
 
-    p(estimates, total | h, level, spread, exponent)
-        =  prod_i p(fhat_i)  *  N(total; M, V),        M, V: the mean and variance of sum_i f_i given the estimates.
+- there are no others, and the level is the known mean frequency;
+- the others are rare: a second bulk at a fraction of the level, with the spread 1;
+- the others may be far more frequent: a Lomax distribution, with a density proportional to (1 + k/level)^-exponent,
+  which is flat below the level and a power law above it.
 
-If all items belong to the bulk (h = 0), the level is the known mean frequency. Before anything is seen, spreads are
-distributed as half of a Cauchy distribution with scale 1 (A. Gelman, Prior Distributions for Variance Parameters in
-Hierarchical Models, 2006), and everything else evenly on the grid.
+Few items, or much noise, cannot determine these numbers. So they are not fitted: the prior is the average over a grid
+of them, each weighted by how likely it makes the estimates and the known total,
+
+    p(estimates, total | member of the grid)  =  prod_i p(fhat_i)  *  N(total; M, V),
+
+where M and V are the mean and the variance of the sum of all frequencies, given the estimates. Small spreads are given
+little weight beforehand (like the third power of the spread, or the first if others are rare). Items that many people
+choose from are hardly ever held equally often, and intervals that take them to be so are too short.
 """
 
 from __future__ import annotations
@@ -32,24 +37,23 @@ from localdp.priors.cells import CellPrior, Cells, Parts
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
-LEVELS = np.concatenate([np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0]])
-"""The level of the bulk, as a multiple of the mean frequency."""
+SPREADS = np.geomspace(0.02, 1.5, 12)
+"""The deviation of the bulk over its mean, if all items belong to it."""
 
-SPREADS = np.geomspace(0.02, 5.0, 14)
-"""The deviation of the bulk over its mean."""
+SPREADS_BESIDE_OTHERS = (0.1, 0.3, 0.7, 1.5)
+"""The same if some items stand apart."""
 
-SPREADS_BESIDE_OTHERS = (0.3, 0.7, 1.5, 3.0)
-"""The same where some items stand apart. There are few levels, so a smaller spread would leave gaps between them."""
+RARE, RARE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), (0.03, 0.15)
+"""The share of items that are rare, and their level as a share of that of the others."""
 
-APART = (0.01, 0.03, 0.1, 0.3, 0.6)
-"""The share of items that stand apart."""
+LEVELS = np.concatenate([np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 1.0]])
+"""The level of the bulk as a multiple of the mean frequency, if some items are far more frequent."""
+
+FREQUENT = (0.01, 0.03, 0.1, 0.3, 0.6)
+"""The share of items that may be far more frequent."""
 
 EXPONENTS = (1.0, 1.5, 2.0, 3.0)
-"""The exponents of the distribution of the items that stand apart."""
-
-RARE, RARE_LEVEL = 0.0, 0.05
-"""In place of an exponent, 0 stands for items that stand apart because hardly anybody holds them: they are distributed
-as a bulk with the spread 1 and this share of the level."""
+"""The exponents of their distribution."""
 
 FEW = 32
 """Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
@@ -59,7 +63,11 @@ _LEAST_WEIGHT = 1e-3  # distributions with less than this share of the largest w
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Every distribution of the grid: a row of parameters (level, spread, share apart, exponent), and a log-weight."""
+    """Every distribution of the grid and the logarithm of its weight.
+
+    `parameters` has a row for each: the level, the spread, the share of items that stand apart, and the exponent of
+    their distribution; if they are rare, minus their level as a share of that of the bulk.
+    """
 
     parameters: Vector
     log_weights: Vector
@@ -67,14 +75,21 @@ class _Grid:
 
 @lru_cache(maxsize=1)
 def _grid() -> _Grid:
-    whole = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
-    apart = [(a, b, c, e) for a in LEVELS for b in SPREADS_BESIDE_OTHERS for c in APART for e in (RARE, *EXPONENTS)]
+    together = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
+    # The level that gives all items together the known mean.
+    rare = [
+        (1 / (1 - h * (1 - low)), spread, h, -low)
+        for h in RARE
+        for spread in SPREADS_BESIDE_OTHERS
+        for low in RARE_LEVELS
+    ]
+    frequent = [(a, b, h, e) for a in LEVELS for b in SPREADS_BESIDE_OTHERS[1:] for h in FREQUENT for e in EXPONENTS]
     log_weights = []
-    for part in (whole, apart):
-        spreads = np.array([row[1] for row in part])
-        cauchy = np.log(spreads**3 / (1 + spreads**2) ** 2)  # of the logarithm of the spread
-        log_weights.append(cauchy - logsumexp(cauchy) - np.log(2))
-    return _Grid(np.array(whole + apart), np.concatenate(log_weights))
+    for group, share, power in ((together, 0.25, 3), (rare, 0.5, 1), (frequent, 0.25, 3)):
+        spreads = np.array([row[1] for row in group])
+        steps = np.log(spreads**power / (1 + spreads**2) ** ((power + 1) / 2))  # of the logarithm of the spread
+        log_weights.append(steps - logsumexp(steps) + np.log(share))
+    return _Grid(np.array(together + rare + frequent), np.concatenate(log_weights))
 
 
 class Bulk(Prior):
@@ -118,22 +133,22 @@ def _masses(cells: Cells, mean: float) -> Vector:
     """The mass of each cell under each distribution of the grid."""
     parameters = _grid().parameters
     tops = cells.ends + 0.5  # the whole number k stands for all numbers that round to it
-    bulks = {}
-    tails = {}
+    bulks: dict[tuple[float, float], Vector] = {}
+    others: dict[tuple[float, float], Vector] = {}
     masses = np.empty((len(parameters), tops.size))
     for place, (level, spread, apart, exponent) in enumerate(parameters.tolist()):
         if (level, spread) not in bulks:
             bulks[level, spread] = _normalized(_negative_binomial(cells.ends, level * mean, spread))
         masses[place] = bulks[level, spread]
         if apart:
-            if (level, exponent) not in tails:
-                rare = exponent == RARE
-                upwards = _negative_binomial(cells.ends, RARE_LEVEL * level * mean, 1.0) if rare else None
-                tails[level, exponent] = _normalized(
-                    _lomax(tops / (level * mean), exponent) if upwards is None else upwards
+            if (level, exponent) not in others:
+                others[level, exponent] = _normalized(
+                    _negative_binomial(cells.ends, -exponent * level * mean, 1.0)
+                    if exponent < 0
+                    else _lomax(tops / (level * mean), exponent)
                 )
             masses[place] *= 1 - apart
-            masses[place] += apart * tails[level, exponent]
+            masses[place] += apart * others[level, exponent]
     return masses
 
 
