@@ -7,7 +7,7 @@ to item. That mean has a gamma distribution: its own mean is the level, and the 
 So the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2).
 
 The share h of the items stands apart. There are three cases; before anything is seen, the second has half of the
-weight:
+weight (less among very few items):
 
 - there are no others, and the level is the known mean frequency;
 - the others are rare: a second bulk at a fraction of the level, with the spread 1;
@@ -55,6 +55,9 @@ FREQUENT = (0.01, 0.03, 0.1, 0.3, 0.6)
 EXPONENTS = (1.0, 1.5, 2.0, 3.0)
 """The exponents of their distribution."""
 
+SEVERAL = 5
+"""Among fewer items than this, less weight is given beforehand to items that stand apart: of two items, none does."""
+
 FEW = 32
 """Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
 
@@ -73,8 +76,9 @@ class _Grid:
     log_weights: Vector
 
 
-@lru_cache(maxsize=1)
-def _grid() -> _Grid:
+@lru_cache(maxsize=16)
+def _grid(items: int) -> _Grid:
+    """The grid for this many items, at most `SEVERAL`."""
     together = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
     # The level that gives all items together the known mean.
     rare = [
@@ -85,10 +89,11 @@ def _grid() -> _Grid:
     ]
     frequent = [(a, b, h, e) for a in LEVELS for b in SPREADS_BESIDE_OTHERS[1:] for h in FREQUENT for e in EXPONENTS]
     log_weights = []
-    for group, share, power in ((together, 0.25, 3), (rare, 0.5, 1), (frequent, 0.25, 3)):
+    apart = 0.75 * min(1.0, (items - 1) / (SEVERAL - 1))
+    for group, share, power in ((together, 1 - apart, 3), (rare, apart * 2 / 3, 1), (frequent, apart / 3, 3)):
         spreads = np.array([row[1] for row in group])
         steps = np.log(spreads**power / (1 + spreads**2) ** ((power + 1) / 2))  # of the logarithm of the spread
-        log_weights.append(steps - logsumexp(steps) + np.log(share))
+        log_weights.append(steps - logsumexp(steps) + np.log(max(share, 1e-300)))
     return _Grid(np.array(together + rare + frequent), np.concatenate(log_weights))
 
 
@@ -104,13 +109,14 @@ class Bulk(Prior):
 
     def fit_observations(self, observations: Observations, method: str) -> BulkPrior:
         cells = Cells.of(observations)
-        masses = _masses(cells, observations.mean)
-        log_weights = _grid().log_weights + _log_evidence(observations, cells, masses)
+        grid = _grid(min(observations.d, SEVERAL))
+        masses = _masses(grid, cells, observations.mean)
+        log_weights = grid.log_weights + _log_evidence(observations, cells, masses)
         log_evidence = float(logsumexp(log_weights))
         weights = np.exp(log_weights - log_evidence)
         kept = weights > _LEAST_WEIGHT * weights.max()
         weights = weights[kept] / weights[kept].sum()
-        shown = _grid().parameters[kept]
+        shown = grid.parameters[kept]
         parameters = frozen_parameters(
             level=float(np.exp(weights @ np.log(shown[:, 0])) * observations.mean),
             spread=float(np.exp(weights @ np.log(shown[:, 1]))),
@@ -129,9 +135,9 @@ class BulkPrior(CellPrior):
     """The logarithm of the marginal likelihood."""
 
 
-def _masses(cells: Cells, mean: float) -> Vector:
+def _masses(grid: _Grid, cells: Cells, mean: float) -> Vector:
     """The mass of each cell under each distribution of the grid."""
-    parameters = _grid().parameters
+    parameters = grid.parameters
     tops = cells.ends + 0.5  # the whole number k stands for all numbers that round to it
     bulks: dict[tuple[float, float], Vector] = {}
     others: dict[tuple[float, float], Vector] = {}
