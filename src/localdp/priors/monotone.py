@@ -29,6 +29,10 @@ class Monotone(Prior):
     name = "monotone"
     methods = ("mle",)
 
+    @property
+    def uses_total(self) -> bool:
+        return False
+
     def fit_observations(self, observations: Observations, method: str) -> StepPrior:
         ends = self._ends(observations)
         quadrature = observations.quadrature(0, ends + 0.5)

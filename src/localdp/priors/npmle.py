@@ -3,9 +3,9 @@
     maximize   sum_i log sum_j w_j p_s(fhat_i - k_j)     over the levels k_j and their masses w_j
 
 The solution has few levels (J. Kiefer and J. Wolfowitz, 1956). It excels where frequencies have a few levels and is too
-coarse for heavy tails. Candidates lie a fifth of a deviation apart, and closer near zero. A fit cannot tell which of
-the frequencies nearest to a candidate is meant, so the mass of a candidate is spread evenly over them: the prior is a
-histogram.
+coarse for heavy tails. Candidates lie a fifth of a deviation apart, and closer near zero. The place of a level that m
+items belong to is known to within a deviation of the noise over the root of m, so its mass is spread that far, and at
+least over the frequencies that are nearest to the candidate: the prior is a histogram.
 
 In the far tail, where every estimate could be a level of its own, the prior is a power law instead: it is nearly flat
 within reach of the noise, so these estimates keep their own uncertainty.
@@ -14,6 +14,7 @@ within reach of the noise, so these estimates keep their own uncertainty.
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.fitting.mixtures import mixing_weights
@@ -22,6 +23,7 @@ from localdp.priors.steps import StepPrior
 from localdp.types import Vector
 
 _STEPS_PER_E_FOLD = 24  # steps of the tail between a frequency k and e*k
+_STEEPEST = 2.0  # the largest tilt, in units of 1/deviation of the noise
 _EXPONENTS = (1.01, 6.0)  # the exponents that the tail may have
 
 
@@ -40,19 +42,67 @@ class NPMLE(Prior):
         ends, log_heights, levels = np.zeros(0), np.zeros(0), 0
         if points.size:
             candidates = candidate_frequencies(observations)
-            weights = mixing_weights(observations.likelihood(candidates)[0], counts)
-            ends = np.append(np.floor((candidates[1:] + candidates[:-1]) / 2), candidates[-1])
-            shares = weights * counts.sum() / observations.d
-            with np.errstate(divide="ignore"):
-                log_heights = np.log(shares / np.diff(ends, prepend=-1.0))
+            likelihood = observations.likelihood(candidates)[0]
+            weights = _tilted(observations, candidates, likelihood, mixing_weights(likelihood, counts))
             levels = int((weights > 0).sum())
+            ends, log_heights = _spread(observations, candidates, weights * counts.sum())
         if observations.tail.size:
             tail_ends, tail_heights = _tail(observations, float(ends[-1]) if ends.size else -1.0)
             ends, log_heights = np.append(ends, tail_ends), np.append(log_heights, tail_heights)
         filled = int(np.flatnonzero(np.isfinite(log_heights))[-1]) + 1
         ends, log_heights = _joined(ends[:filled], log_heights[:filled])
         parameters = frozen_parameters(levels=levels, tail=int(observations.tail.size))
-        return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights)
+        return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights, fits_total=True)
+
+
+def _tilted(observations: Observations, candidates: Vector, likelihood: Vector, weights: Vector) -> Vector:
+    """The weights times exp(t k), with the t for which the posterior means of all items add up to the total.
+
+    The likelihood hardly determines the mean of the frequencies if there are many items: it is off by a deviation of
+    the noise over the root of their number. The total determines it exactly.
+    """
+    if observations.known_total is None:
+        return weights
+    wanted = observations.total - float(observations.tail.sum())
+    counts = observations.binned[1]
+    limit = _STEEPEST / observations.noise.deviation
+
+    def tilted(t: float) -> Vector:
+        exponents = t * candidates
+        moved = weights * np.exp(exponents - exponents[weights > 0].max())
+        return np.asarray(moved / moved.sum())
+
+    def missing(t: float) -> float:
+        joint = likelihood * tilted(t)
+        return float(counts @ ((joint @ candidates) / np.maximum(joint.sum(axis=1), 1e-300))) - wanted
+
+    if missing(-limit) >= 0 or missing(limit) <= 0:
+        return weights  # no prior with these levels can explain the total
+    return tilted(brentq(missing, -limit, limit, xtol=1e-9 * limit))
+
+
+def _spread(observations: Observations, candidates: Vector, items: Vector) -> tuple[Vector, Vector]:
+    """The levels as a histogram, the ends of its steps and their log-heights; `items` are those at each candidate."""
+    held = items > 0
+    middles = np.append(np.floor((candidates[1:] + candidates[:-1]) / 2), candidates[-1])
+    begins, stops = np.append(-1.0, middles[:-1])[held], middles[held]
+    levels, masses = candidates[held], items[held] / observations.d
+    # The variance of a uniform distribution with the half-width h is h^2/3.
+    reach = np.sqrt(3 * observations.noise.variance_at(levels) / np.maximum(items[held], 1.0))
+    begins = np.clip(np.minimum(begins, np.ceil(levels - reach) - 1), -1.0, None)
+    stops = np.clip(np.maximum(stops, np.floor(levels + reach)), None, float(observations.n))
+    heights = masses / (stops - begins)
+    ends = np.unique(np.concatenate([begins, stops]))
+    rises = np.zeros(ends.size)
+    np.add.at(rises, np.searchsorted(ends, begins), heights)
+    np.add.at(rises, np.searchsorted(ends, stops), -heights)
+    # The step that ends at ends[j] has the height reached after ends[j-1].
+    filled = np.cumsum(rises)[:-1]
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(filled > 1e-12 * heights.max(), filled, 0.0))
+    if ends[0] >= 0:
+        return ends, np.append(-np.inf, logs)
+    return ends[1:], logs
 
 
 def candidate_frequencies(observations: Observations) -> Vector:

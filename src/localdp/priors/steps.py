@@ -21,12 +21,18 @@ class StepPrior(FittedPrior):
     """The last whole number of each step, ascending; the first step begins at 0."""
     log_heights: Vector = field(default_factory=lambda: np.zeros(0))
     """The log-mass of each whole number of the step; -inf for a step without mass."""
+    fits_total: bool = False
+    """Whether it was fitted to the known total, so that posteriors may use it."""
 
     def log_mass(self, k: Vector) -> Vector:
         k = np.asarray(k, np.float64)
         place = np.searchsorted(self.ends + 0.5, k)
         inside = place < self.ends.size
         return np.where(inside, self.log_heights[np.minimum(place, self.ends.size - 1)], -np.inf)
+
+    @property
+    def uses_total(self) -> bool:
+        return self.fits_total
 
     @property
     def first(self) -> int:
