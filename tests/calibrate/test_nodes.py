@@ -33,7 +33,7 @@ def _log_masses(prior, k):
 def _sums(nodes, noise, x, g=lambda k: np.ones(k.size)):
     """E[g | x] and the logarithm of p_fhat(x), for each x, over these nodes."""
     k, log_weights = nodes
-    logs = log_weights + noise.log_likelihood(x[:, None], k)
+    logs = log_weights + noise.log_likelihood(x, k)
     largest = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - largest)
     return weights @ g(k) / weights.sum(axis=1), np.log(weights.sum(axis=1)) + largest[:, 0]
@@ -62,11 +62,11 @@ def _step_error(prior, noise, x, threshold, breaks):
 
 
 def _smooth(n=N):
-    return ldp.Smooth().fit(Observations(TRUTH + RNG.normal(0, 5, TRUTH.size), Noise(25.0), n))
+    return ldp.Smooth().fit(Observations(TRUTH + RNG.normal(0, 5, TRUTH.size), Noise(25.0), n, n))
 
 
 def _monotone(n=N):
-    return ldp.Monotone().fit(Observations(TRUTH + RNG.normal(0, 5, TRUTH.size), Noise(25.0), n))
+    return ldp.Monotone().fit(Observations(TRUTH + RNG.normal(0, 5, TRUTH.size), Noise(25.0), n, n))
 
 
 HEAVY = {
@@ -169,7 +169,7 @@ def test_a_break_makes_the_average_of_a_step_exact(prior, threshold):
 
 
 def test_atoms_are_the_nodes():
-    observations = Observations(np.array([1.0, 2.0]), Noise(1.0), 90)
+    observations = Observations(np.array([1.0, 2.0]), Noise(1.0), 90, 90)
     prior = ldp.Fixed([3, 50, 80], [0.5, 0.25, 0.25]).fit(observations)
     found = _nodes(prior, Noise(1e4), np.array([-1e3, 1e9]), (20.5,))
     assert found.k.tolist() == [3, 50, 80]
@@ -192,7 +192,7 @@ def test_nodes_of_panels_are_marked_and_all_others_are_whole():
 
 
 def test_frequencies_without_mass_are_no_nodes():
-    observations = Observations(np.repeat([0.0, 3.0, 2_000.0], 50), Noise(25.0), N)
+    observations = Observations(np.repeat([0.0, 3.0, 2_000.0], 50), Noise(25.0), N, N)
     prior = ldp.Monotone().fit(observations)
     found = _nodes(prior, Noise(9.0), np.array([0.0, 2.0 * N]))
     assert found.k.max() == prior.largest < 2_100

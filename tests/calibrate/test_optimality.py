@@ -21,7 +21,7 @@ PRIORS = {
     "gaussian": ldp.Gaussian().member(np.array([-20.0, np.log(60.0)]), N),
     "laplace": ldp.Laplace().member(np.array([90.0, np.log(25.0)]), N),
     "poisson": ldp.Poisson().member(np.array([np.log(50.0)]), N),
-    "levels": ldp.Fixed([0, 40, 300], [0.7, 0.2, 0.1]).fit(Observations(np.zeros(2), Noise(1.0), N)),
+    "levels": ldp.Fixed([0, 40, 300], [0.7, 0.2, 0.1]).fit(Observations(np.zeros(2), Noise(1.0), N, N)),
 }
 NOISES = {"equal noise": Noise(25.0**2), "growing noise": Noise(20.0**2, 3.0)}
 
@@ -38,7 +38,7 @@ class Setting:
         self.x = nodes.nodes
         lowest = 0 if prior.atoms else prior.first
         mass = np.exp(prior.log_mass(np.maximum(K, lowest))) * (np.arange(N + 1) >= lowest)
-        density = np.exp(noise.log_likelihood(self.x[:, None], K)) / np.sqrt(2 * np.pi)
+        density = np.exp(noise.log_likelihood(self.x, K)) / np.sqrt(2 * np.pi)
         self.joint = density * (mass / mass.sum()) * nodes.weights[:, None]
 
     def error(self, estimates):

@@ -21,9 +21,9 @@ def _count(monkeypatch, kind, name):
     """Count the calls of a method."""
     calls, method = [], getattr(kind, name)
 
-    def counted(*arguments):
+    def counted(*arguments, **named):
         calls.append(arguments[1:])
-        return method(*arguments)
+        return method(*arguments, **named)
 
     monkeypatch.setattr(kind, name, counted)
     return calls

@@ -225,7 +225,7 @@ def test_everything_is_the_top_of_everything():
 
 @pytest.mark.parametrize("variance", [0.0, 5e-324, 1e300, float("inf")])
 def test_the_rules_stand_extreme_noise(variance):
-    estimate = ldp.Estimate([5.0, 1.0, -3.0], n=10, variance=variance)
+    estimate = ldp.Estimate([5.0, 1.0, -3.0], n=10, variance=variance, total=3)
     for frequencies in (estimate, estimate.calibrate("power-law")):
         for rule in ("mean", "f1", "fdr"):
             hits = frequencies.heavy_hitters(2, rule)

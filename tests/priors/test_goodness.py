@@ -41,7 +41,7 @@ def _every_mass(prior):
 def _fitted(name):
     truth = np.minimum(np.random.default_rng(0).zipf(1.7, 800), N // 4)
     estimates = truth + np.random.default_rng(1).normal(0, 20, truth.size)
-    return ldp.priors.prior_named(name).fit(Observations.usable(estimates, Noise(400.0), N))
+    return ldp.priors.prior_named(name).fit(Observations.usable(estimates, Noise(400.0), N, N))
 
 
 @pytest.mark.parametrize("deviation", [0.5, 20.0, 300.0])

@@ -47,7 +47,8 @@ _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
 # An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
 # down), so that 5.0000000001 does not become 6.
 _SLACK = 1e-9
-_FARTHEST = 6.0  # the total pulls no harder than if it were this many deviations away from the sum of the means
+_JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
+_FARTHEST = 2.5  # the total pulls no harder than if it were this many deviations away from the sum of the means
 _LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
 
 
@@ -67,7 +68,7 @@ class Posterior(Frozen):
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
-    >>> prior = Fixed([10, 20]).fit(Observations(estimates, noise, n=30))
+    >>> prior = Fixed([10, 20]).fit(Observations(estimates, noise, n=30, known_total=None))
     >>> Posterior(prior, noise, estimates).expect().round(2).tolist()
     [10.23, 13.49]
     """
@@ -265,11 +266,15 @@ class Posterior(Frozen):
         one, other = np.empty(x.size), np.empty(x.size)
         if inside.any():
             on_grid = compute(grid)
+            place = (x[inside] - grid[0]) / (grid[1] - grid[0])
             if self.prior.atoms is None:
+                # Results may jump, as over frequencies without mass. Items near a jump are computed one by one.
+                jumps = np.max([np.abs(np.diff(side)) for side in on_grid], axis=0) > _JUMP * self.noise.deviation
                 one[inside], other[inside] = (np.interp(x[inside], grid, side) for side in on_grid)
+                inside[inside] = ~jumps[np.minimum(place.astype(np.int64), grid.size - 2)]
             else:  # results jump from atom to atom: take those of the nearest point of the grid
-                place = np.rint((x[inside] - grid[0]) / (grid[1] - grid[0])).astype(np.int64)
-                one[inside], other[inside] = (side[place] for side in on_grid)
+                nearest = np.rint(place).astype(np.int64)
+                one[inside], other[inside] = (side[nearest] for side in on_grid)
         if not inside.all():
             one[~inside], other[~inside] = compute(x[~inside])
         return one, other

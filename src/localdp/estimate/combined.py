@@ -47,10 +47,20 @@ class Combined(Estimate):
             n=hybrid.total,
             variance=noise.variance,
             domain=private.domain,
+            total=None if private.total is None else private.total + float(shared.sum()),
             counts=shared,
             private=private,
             noise=noise,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the private estimates contradict their total or their stated noise; empty if they do not."""
+        return self.private.notes
+
+    @property
+    def _variances(self) -> Vector:
+        return self.noise.variance_at(np.clip(self._unbiased, 0, self.n))
 
     @property
     def opted_in(self) -> int:
@@ -93,7 +103,11 @@ class Combined(Estimate):
     def _by_the_private(self) -> Estimate:
         """Estimates for all users with the errors of the private answers alone."""
         return replace(
-            self.private, frequencies=self.private.frequencies + self.counts, n=self.n, total=self.n, probabilities=None
+            self.private,
+            frequencies=self.private.frequencies + self.counts,
+            n=self.n,
+            total=self.total,
+            probabilities=None,
         )
 
     def __repr__(self) -> str:

@@ -161,8 +161,8 @@ class Frequencies(ABC):
         >>> print(est.group({"hot": ["tea", "coffee"], "cold": ["water"]}))
         2 groups of items among 100 users, intervals of 90%
         group  items  frequency  low  high
-        hot        2         55   49    61
-        cold       1         45   39    51
+        hot        2         55   48    62
+        cold       1         45   38    52
         """
         members = checked_groups(groups, self.domain)
         checked = checked_level(level)

@@ -20,6 +20,8 @@ from localdp.types import Vector
 DOUBTFUL = 5.0
 """A sum this many deviations away from the total is not due to noise: that happens once in a million times."""
 
+_SHOWN = 1e6  # a sum farther away than this is not described more closely
+
 
 def sum_score(estimates: Vector, total: float, variances: Vector) -> float:
     """How many deviations the sum of the estimates is above the total.
@@ -59,7 +61,8 @@ def sum_note(score: float) -> str | None:
     if abs(score) <= DOUBTFUL:
         return None
     where = "above" if score > 0 else "below"
+    far = f"{abs(score):,.1f}" if abs(score) < _SHOWN else "more than a million"
     return (
-        f"the sum of the estimates is {abs(score):,.1f} deviations {where} the total (z = {score:.1f}), which noise "
+        f"the sum of the estimates is {far} deviations {where} the total (z = {score:.4g}), which noise "
         "does not explain: reports may be forged, or the total, the variance or the plan may be wrong"
     )

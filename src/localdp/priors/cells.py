@@ -48,17 +48,17 @@ class Cells:
             ends.append(np.arange(start, min(reach, n) + finest, finest).round())
             ends.append(_geometric(max(start, reach), n))
         every = np.unique(np.concatenate([*ends, [n]]))
-        return cls(every[every <= n])
+        return cls(_read_only(every[every <= n]))
 
     @cached_property
     def widths(self) -> Vector:
         """How many whole numbers each cell has."""
-        return np.diff(self.ends, prepend=-1.0)
+        return _read_only(np.diff(self.ends, prepend=-1.0))
 
     @cached_property
     def middles(self) -> Vector:
         """The middle of each cell."""
-        return self.ends - (self.widths - 1) / 2
+        return _read_only(self.ends - (self.widths - 1) / 2)
 
     def within_reach(self, observations: Observations) -> slice:
         """The cells that the estimates of the core may come from."""
@@ -100,7 +100,7 @@ class CellPrior(FittedPrior):
 
     @cached_property
     def _log_heights(self) -> Vector:
-        return self.log_masses - np.log(self.cells.widths)
+        return _read_only(self.log_masses - np.log(self.cells.widths))
 
     def log_mass(self, k: Vector) -> Vector:
         place = np.searchsorted(self.cells.ends + 0.5, np.asarray(k, np.float64))
@@ -118,3 +118,8 @@ def _geometric(start: float, stop: float) -> Vector:
         return np.zeros(0)
     count = 2 + int(np.log(stop / start) / np.log1p(_GROWTH))
     return np.exp(np.linspace(np.log(start), np.log(stop), count)).round()
+
+
+def _read_only(values: Vector) -> Vector:
+    values.setflags(write=False)
+    return values

@@ -37,6 +37,10 @@ class NPMLE(Prior):
     name = "npmle"
     methods = ("mle",)
 
+    @property
+    def uses_total(self) -> bool:
+        return False
+
     def fit_observations(self, observations: Observations, method: str) -> StepPrior:
         points, counts = observations.binned
         ends, log_heights, levels = np.zeros(0), np.zeros(0), 0
@@ -52,7 +56,7 @@ class NPMLE(Prior):
         filled = int(np.flatnonzero(np.isfinite(log_heights))[-1]) + 1
         ends, log_heights = _joined(ends[:filled], log_heights[:filled])
         parameters = frozen_parameters(levels=levels, tail=int(observations.tail.size))
-        return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights, fits_total=True)
+        return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights)
 
 
 def _tilted(observations: Observations, candidates: Vector, likelihood: Vector, weights: Vector) -> Vector:
@@ -89,6 +93,7 @@ def _spread(observations: Observations, candidates: Vector, items: Vector) -> tu
     levels, masses = candidates[held], items[held] / observations.d
     # The variance of a uniform distribution with the half-width h is h^2/3.
     reach = np.sqrt(3 * observations.noise.variance_at(levels) / np.maximum(items[held], 1.0))
+    reach = np.minimum(reach, np.minimum(levels, observations.n - levels))  # on both sides alike, to keep the mean
     begins = np.clip(np.minimum(begins, np.ceil(levels - reach) - 1), -1.0, None)
     stops = np.clip(np.maximum(stops, np.floor(levels + reach)), None, float(observations.n))
     heights = masses / (stops - begins)

@@ -46,6 +46,8 @@ class Poisson(ParametricFamily):
 
         if mean + 40 * np.sqrt(mean) < n or off(start) >= 0:  # n is out of reach
             return np.array([start]), notes
+        if off(start + 5.0) <= 0:  # the mean is n, or nearly so
+            return np.array([start + 5.0]), notes
         return np.array([brentq(off, start, start + 5.0, xtol=1e-12)]), notes
 
     def search(self, observations: Observations) -> Search:

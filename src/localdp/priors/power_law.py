@@ -57,6 +57,11 @@ class PowerLaw(ParametricFamily):
                 f"the mean frequency {mean:.4g} is not above 1, so the steepest power law (alpha {STEEPEST:g}) is used"
             )
             return np.array([STEEPEST]), (*notes, note)
+        if log_ratio(0.0) <= 0:  # only a total that is not n can be as large
+            note = (
+                f"the mean frequency {mean:.4g} is more than half of all users, so all frequencies are equally likely"
+            )
+            return np.array([0.0]), (*notes, note)
         return np.array([brentq(log_ratio, 0.0, STEEPEST, xtol=1e-13)]), notes
 
     def search(self, observations: Observations) -> Search:  # noqa: ARG002 (always the same)

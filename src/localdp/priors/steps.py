@@ -21,8 +21,6 @@ class StepPrior(FittedPrior):
     """The last whole number of each step, ascending; the first step begins at 0."""
     log_heights: Vector = field(default_factory=lambda: np.zeros(0))
     """The log-mass of each whole number of the step; -inf for a step without mass."""
-    fits_total: bool = False
-    """Whether it was fitted to the known total, so that posteriors may use it."""
 
     def log_mass(self, k: Vector) -> Vector:
         k = np.asarray(k, np.float64)
@@ -32,7 +30,7 @@ class StepPrior(FittedPrior):
 
     @property
     def uses_total(self) -> bool:
-        return self.fits_total
+        return False  # its masses are not sure enough of themselves for that
 
     @property
     def first(self) -> int:

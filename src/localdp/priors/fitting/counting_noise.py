@@ -19,6 +19,9 @@ With y = e^t the equation is quadratic, so there is no iteration:
 
 What it neglects is nearly the same for all k (it is Stirling's error of c! and (n-c)!), so posteriors are
 right to a few parts in a thousand even where n q* is 2; tests compare them with the sum over both binomials.
+
+Where n q* is below 0.1, hardly any report supports an item by chance. The formula fails there, because c can be no
+larger than k by much. The number of these reports is then a Poisson number, and the sum over it has few terms.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import gammaln
 
 from localdp.priors.fitting.noise import Noise
 from localdp.types import Vector
@@ -34,6 +38,8 @@ from localdp.types import Vector
 NOTICEABLE = 0.05
 """The exact law is used if it changes the log-likelihood of the most extreme of d estimates by more than this."""
 
+_FEW_BY_CHANCE = 0.1  # below this mean number of reports that support an item by chance, their number is summed over
+_MOST_BY_CHANCE = 7  # so many are practically impossible then
 _BLOCK = 1 << 14  # numbers handled together, so that they stay in the cache
 
 
@@ -67,6 +73,8 @@ class CountingNoise(Noise):
     def matters(self, items: int) -> bool:
         """Whether the tails of this noise differ from Gaussian ones among this many items."""
         spread = self.users * self.q * (1 - self.q)
+        if self.p >= 1:
+            return False  # all holders support their item, which the formula cannot express
         if spread <= 0:
             return True
         extreme = max(2.0, -NormalDist().inv_cdf(min(0.5 / items, 0.4)))
@@ -77,10 +85,11 @@ class CountingNoise(Noise):
         counts = np.clip(estimates * (self.p - self.q) + self.users * self.q, 0.0, float(self.users))
         held = np.minimum(k, float(self.users))
         logs = np.empty((counts.size, held.size))
+        formula = _few_by_chance if self.users * self.q < _FEW_BY_CHANCE else _saddlepoint
         rows = max(1, _BLOCK // max(held.size, 1))
         for start in range(0, counts.size, rows):
             part = slice(start, start + rows)
-            logs[part] = _saddlepoint(counts[part, None], held, float(self.users), self.p, self.q)
+            logs[part] = formula(counts[part, None], held, float(self.users), self.p, self.q)
         return logs
 
 
@@ -100,4 +109,19 @@ def _saddlepoint(c: Vector, k: Vector, n: float, p: float, q: float) -> Vector:
         # K'' over c: it is 1 at c = 0, where K'' itself is 0 for every k.
         curvature = (k * (p * (1 - p)) / (mine * mine) + (n - k) * (q * (1 - q)) / (theirs * theirs)) * y
         logs -= 0.5 * np.log(np.where(c > 0, curvature / np.maximum(c, 1e-300), 1.0))
+    # If all reports support the item, y is infinite; the probability is p^k q^(n-k).
+    return np.where(c < n, logs, k * np.log(p) + (n - k) * np.log(q))
+
+
+def _few_by_chance(c: Vector, k: Vector, n: float, p: float, q: float) -> Vector:
+    """The same where n q is small: a sum over the number of reports that support the item by chance."""
+    log_mean = np.log(max(n * q, 1e-30))
+    more = np.maximum(c - k, 0.0)  # so many at least, even if all holders support the item
+    logs = np.where(more < _MOST_BY_CHANCE, -np.inf, k * np.log(p) + more * log_mean - gammaln(more + 1))
+    for chance in range(_MOST_BY_CHANCE):
+        own = c - chance
+        possible = (own > -1) & (k - own > -1)
+        own, rest = np.where(possible, own, 0.0), np.where(possible, k - own, 0.0)
+        term = gammaln(k + 1) - gammaln(own + 1) - gammaln(rest + 1) + own * np.log(p) + rest * np.log1p(-p)
+        logs = np.where(possible, np.logaddexp(logs, term + chance * log_mean - gammaln(chance + 1.0)), logs)
     return np.asarray(logs)

@@ -57,8 +57,11 @@ class Observations:
 
     @property
     def mean(self) -> float:
-        """E(f), the mean frequency: known exactly if the total is, and otherwise the mean of the estimates."""
-        return self.total / self.d
+        """E(f), the mean frequency: known exactly if the total is, and otherwise the mean of the estimates.
+
+        It is at most n.
+        """
+        return min(self.total / self.d, float(self.n))
 
     @property
     def total(self) -> float:

@@ -33,7 +33,7 @@ class Predictive:
 
     >>> from localdp.priors import Fixed, Observations
     >>> noise = Noise(16.0)
-    >>> prior = Fixed([10, 20]).fit(Observations(np.array([9.0, 14.0]), noise, n=30))
+    >>> prior = Fixed([10, 20]).fit(Observations(np.array([9.0, 14.0]), noise, n=30, known_total=None))
     >>> Predictive.of(prior, noise).cdf(np.array([15.0, 30.0])).round(3).tolist()
     [0.5, 0.997]
     """
