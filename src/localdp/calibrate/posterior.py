@@ -47,6 +47,7 @@ _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
 # An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
 # down), so that 5.0000000001 does not become 6.
 _SLACK = 1e-9
+_MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
 _FARTHEST = 2.5  # the total pulls no harder than if it were this many deviations away from the sum of the means
 _LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
@@ -268,10 +269,13 @@ class Posterior(Frozen):
             on_grid = compute(grid)
             place = (x[inside] - grid[0]) / (grid[1] - grid[0])
             if self.prior.atoms is None:
-                # Results may jump, as over frequencies without mass. Items near a jump are computed one by one.
+                # Results may jump, as over frequencies without mass. Items near a jump are computed one by one, unless
+                # there are so many of them that it takes seconds.
                 jumps = np.max([np.abs(np.diff(side)) for side in on_grid], axis=0) > _JUMP * self.noise.deviation
                 one[inside], other[inside] = (np.interp(x[inside], grid, side) for side in on_grid)
-                inside[inside] = ~jumps[np.minimum(place.astype(np.int64), grid.size - 2)]
+                smooth = ~jumps[np.minimum(place.astype(np.int64), grid.size - 2)]
+                if np.count_nonzero(~smooth) < _MOST_JUMPING:
+                    inside[inside] = smooth
             else:  # results jump from atom to atom: take those of the nearest point of the grid
                 nearest = np.rint(place).astype(np.int64)
                 one[inside], other[inside] = (side[nearest] for side in on_grid)
