@@ -30,6 +30,9 @@ CLEAR, MOST_OF_DOUBTFUL_LEVELS = 12.0, 0.4
 """Unless `npmle` is ahead by this much in log-likelihood, it has at most this weight: its levels are too sharp for
 honest intervals if the frequencies have none."""
 
+MOST_LEVELS, MOST_OF_MANY_LEVELS = 8, 0.2
+"""More levels than this are a curve with a sharp end rather than levels, and have at most this weight."""
+
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
 
@@ -50,7 +53,7 @@ class Auto(Prior):
         if observations.d >= FEW:
             smooth = Smooth().fit_observations(observations, Smooth.methods[0])
             masses[smooth.name] = cells.masses(smooth)
-            log_weights[smooth.name] = smooth.log_evidence + np.log(observations.d / FEW)
+            log_weights[smooth.name] = smooth.log_evidence + 0.5 * np.log(observations.d / FEW)
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
             others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)
@@ -59,8 +62,9 @@ class Auto(Prior):
             price = levels * (PRICE_OF_A_LEVEL + PRICE_OF_FEW_ITEMS * levels / observations.d)
             masses[npmle.name] = cells.masses(npmle)
             ahead = core_log_likelihood(npmle, observations) - price - core
-            if ahead < CLEAR:
-                ahead = min(ahead, np.log(MOST_OF_DOUBTFUL_LEVELS / (1 - MOST_OF_DOUBTFUL_LEVELS)))
+            if ahead < CLEAR or levels > MOST_LEVELS:
+                most = MOST_OF_MANY_LEVELS if levels > MOST_LEVELS else MOST_OF_DOUBTFUL_LEVELS
+                ahead = min(ahead, np.log(most / (1 - most)))
             log_weights[npmle.name] = others + ahead
         log_total = logsumexp(list(log_weights.values()))
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}

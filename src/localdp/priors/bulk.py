@@ -7,7 +7,7 @@ to item. That mean has a gamma distribution: its own mean is the level, and the 
 So the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2).
 
 The share h of the items stands apart. There are three cases; before anything is seen, the second has half of the
-weight (less among very few items):
+weight (less among very few items, and among many):
 
 - there are no others, and the level is the known mean frequency;
 - the others are rare: a second bulk at a fraction of the level, with the spread 1;
@@ -78,7 +78,7 @@ class _Grid:
 
 @lru_cache(maxsize=16)
 def _grid(items: int) -> _Grid:
-    """The grid for this many items, at most `SEVERAL`."""
+    """The grid for this many items, at most `FEW`."""
     together = [(1.0, spread, 0.0, 1.0) for spread in SPREADS]
     # The level that gives all items together the known mean.
     rare = [
@@ -90,7 +90,12 @@ def _grid(items: int) -> _Grid:
     frequent = [(a, b, h, e) for a in LEVELS for b in SPREADS_BESIDE_OTHERS[1:] for h in FREQUENT for e in EXPONENTS]
     log_weights = []
     apart = 0.75 * min(1.0, (items - 1) / (SEVERAL - 1))
-    for group, share, power in ((together, 1 - apart, 3), (rare, apart * 2 / 3, 1), (frequent, apart / 3, 3)):
+    rarely = 2 / 3 if items < FEW else 1 / 3
+    for group, share, power in (
+        (together, 1 - apart, 3),
+        (rare, apart * rarely, 1),
+        (frequent, apart * (1 - rarely), 3),
+    ):
         spreads = np.array([row[1] for row in group])
         steps = np.log(spreads**power / (1 + spreads**2) ** ((power + 1) / 2))  # of the logarithm of the spread
         log_weights.append(steps - logsumexp(steps) + np.log(max(share, 1e-300)))
@@ -109,7 +114,7 @@ class Bulk(Prior):
 
     def fit_observations(self, observations: Observations, method: str) -> BulkPrior:
         cells = Cells.of(observations)
-        grid = _grid(min(observations.d, SEVERAL))
+        grid = _grid(min(observations.d, FEW))
         masses = _masses(grid, cells, observations.mean)
         log_weights = grid.log_weights + _log_evidence(observations, cells, masses)
         log_evidence = float(logsumexp(log_weights))
