@@ -153,7 +153,7 @@ def checked_total(total: Any) -> float | None:
     if total is None:
         return None
     number = checked_number(total, "a total is the sum of all frequencies: a finite number above 0, or None")
-    if not number > 0:
+    if not 0 < number < math.inf:
         raise FrequencyError(f"a total is the sum of all frequencies: a finite number above 0, or None, not {number:g}")
     return number
 

@@ -75,12 +75,13 @@ class Combined(Estimate):
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         The prior is learnt from the counts of those who opted in ("opt-in"). Any other family is fitted to the private
-        answers. `prior` and `method` are otherwise as in `Estimate.calibrate`.
+        answers. `prior` and `method` are otherwise as in `Estimate.calibrate`. Posteriors do not use the total: the
+        errors of rare items are not Gaussian, so their sum says little.
         """
         if self.origin is None:
             chosen = OptIn(self.counts.astype(np.int64)) if isinstance(prior, str) and prior == "opt-in" else prior
             prior, method = self._by_the_private.calibrate(chosen, method).prior, None
-        return replace(super().calibrate(prior, method), noise=self.noise)
+        return replace(super().calibrate(prior, method), noise=self.noise, total=None)
 
     def rank_priors(self) -> list[Rank]:
         """All families fitted to the private answers, from the one that fits best to the one that fits worst."""

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from localdp.estimate.combined import Combined
     from localdp.priors import FittedPrior, GoodnessOfFit, Noise, Prior, Rank
 
+_NO_NOISE = 0.01  # a smaller deviation than this is none: estimates are frequencies up to rounding
+
 
 @dataclass(eq=False)
 class Estimate(Frozen, Frequencies):
@@ -205,7 +207,7 @@ class Estimate(Frozen, Frequencies):
             return self.origin.notes
         about_sum = None if self.total is None else sum_note(sum_score(self.frequencies, self.total, self._variances))
         spacing = 0.0 if self.probabilities is None else 1 / (self.probabilities[0] - self.probabilities[1])
-        about_noise = noise_note(self.frequencies, max(self.std_error, 1e-300), spacing)
+        about_noise = noise_note(self.frequencies, max(self.std_error, _NO_NOISE), spacing)
         return tuple(note for note in (about_sum, about_noise) if note is not None)
 
     @property
