@@ -33,6 +33,10 @@ honest intervals if the frequencies have none."""
 MOST_LEVELS, MOST_OF_MANY_LEVELS = 8, 0.2
 """More levels than this are a curve with a sharp end rather than levels, and have at most this weight."""
 
+VISIBLE = 5.0
+"""Items with an estimate of more than this many deviations stand out of the noise. A curve is learnt from them, so the
+odds of `smooth` against `bulk` beforehand are the square of one more than their number."""
+
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
 
@@ -53,7 +57,8 @@ class Auto(Prior):
         if observations.d >= FEW:
             smooth = Smooth().fit_observations(observations, Smooth.methods[0])
             masses[smooth.name] = cells.masses(smooth)
-            log_weights[smooth.name] = smooth.log_evidence + 0.5 * np.log(observations.d / FEW)
+            visible = np.count_nonzero(observations.estimates > VISIBLE * observations.noise.deviation)
+            log_weights[smooth.name] = smooth.log_evidence + 2 * np.log1p(visible)
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
             others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)
