@@ -1,12 +1,12 @@
-"""Rank families of priors by how well they fit the estimates. `auto` chooses between two of them by this score.
+"""Rank families of priors by how well they fit the estimates.
 
     score = sum_i log p_fhat(fhat_i) - 1/2 parameters log d
 
 The first term is the likelihood of the estimates under the prior and the noise (Eq. 21), each family being fitted by
 maximum likelihood. The second term is a penalty for what extra parameters gain by chance (the Bayesian information
-criterion). Each atom of `npmle` and each step of `monotone` counts as a parameter, and these families count as at least
+criterion). Each level of `npmle` and each step of `monotone` counts as a parameter, and these families count as at least
 five. `smooth` counts as one parameter, as the power law does: its curvature already pays a penalty. The sum leaves out
-the far tail. There a smooth prior gives a density and `npmle` gives every estimate its own atom, and the two cannot be
+the far tail. There a smooth prior gives a density and `npmle` may give every estimate its own level, and the two cannot be
 compared.
 """
 
