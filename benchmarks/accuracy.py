@@ -111,8 +111,8 @@ def page(results: Results, runs: int) -> str:
     lines += ["", "## In short", "", *summary(results, real, high), "", "## Shapes that no power law fits", ""]
     lines += [
         "5,000 items each: normally distributed around 200 with deviation 60; all equal to 200; 500 items at 1,500 and",
-        "the rest at 50. The excess of `auto` over the oracle as a share of the raw estimate's error, and the weight of",
-        "`npmle` in it.",
+        "the rest at 50. The excess of `auto` over the oracle as a share of the raw estimate's error, and the weight",
+        "of `npmle` in it.",
         "",
         "| shape | epsilon | auto's excess | npmle's weight | covered |",
         "|---|---|---|---|---|",
@@ -121,7 +121,8 @@ def page(results: Results, runs: int) -> str:
         if cell[1] in SHAPES:
             means = results.means[cell]
             excess = (means["auto"] - means["oracle"]) / means["raw"]
-            chosen = f"{means["npmle's weight"]:.0%}"
+            weight = means["npmle's weight"]
+            chosen = f"{weight:.0%}"
             lines.append(f"| {cell[1]} | {cell[2]:g} | {excess:.2%} | {chosen} | {means['covered']:.3f} |")
     lines += [
         "",

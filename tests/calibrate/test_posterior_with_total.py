@@ -10,7 +10,7 @@ from localdp.calibrate.posterior import Posterior
 from localdp.priors import CellPrior, Cells, Noise
 from localdp.priors.cells import Parts
 
-PRIORS = ("smooth", "bulk", "monotone", "npmle", "auto")
+PRIORS = ("smooth", "bulk", "auto")
 N = 30
 
 

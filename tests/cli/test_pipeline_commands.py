@@ -27,7 +27,7 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
     assert len(shown.splitlines()) == 32
     assert "calibrated by power-law" in shown
     noted = localdp("estimate", collected / "counts.agg", cwd=tmp_path).stderr
-    assert noted.startswith("auto chose")
+    assert noted.startswith("auto averaged priors")
     assert max(map(len, noted.splitlines())) < 80
 
 

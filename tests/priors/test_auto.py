@@ -41,7 +41,7 @@ def test_more_items_use_curves_too():
 
 
 def test_the_average_is_the_weighted_sum_of_its_parts():
-    estimate = _estimate(np.random.default_rng(0).zipf(1.5, 80).clip(0, 5_000) * 20, 3.0)
+    estimate = _estimate(np.random.default_rng(0).zipf(1.5, 80).clip(0, 5_000) * 20, 1.0)
     found = estimate.calibrate()
     shares = dict(found.prior.parameters)
     cells = found.prior.cells

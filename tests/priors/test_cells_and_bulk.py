@@ -7,7 +7,7 @@ import pytest
 
 import localdp as ldp
 from localdp.priors import Bulk, CellPrior, Cells, Noise, Observations
-from localdp.priors.bulk import _grid, _log_evidence, _masses
+from localdp.priors.bulk import FEW, _grid, _log_evidence, _masses
 
 RNG = np.random.default_rng(0)
 SIZES = {
@@ -74,18 +74,18 @@ def test_a_prior_in_cells_is_even_within_each_and_nothing_beyond_n():
 @pytest.mark.parametrize("name", SIZES)
 def test_every_distribution_of_the_grid_and_their_average_sum_to_one(name):
     observations = _observations(name)
-    masses = _masses(Cells.of(observations), observations.mean)
+    masses = _masses(_grid(FEW), Cells.of(observations), observations.mean)
     assert (masses >= 0).all()
     assert masses.sum(axis=1) == pytest.approx(np.ones(len(masses)), abs=1e-9)
     found = Bulk().fit(observations)
     assert np.exp(found.log_masses).sum() == pytest.approx(1, abs=1e-9)
-    assert np.exp(_grid().log_weights).sum() == pytest.approx(1)
+    assert np.exp(_grid(FEW).log_weights).sum() == pytest.approx(1)
 
 
 def test_where_all_items_belong_to_the_bulk_the_mean_is_the_known_one():
     observations = Observations(RNG.normal(100, 30, 400), Noise(900.0), 40_000, 40_000)
     cells = Cells.of(observations)
-    masses, (_, spreads, apart, _) = _masses(cells, observations.mean), _grid().parameters.T
+    masses, (_, spreads, apart, _) = _masses(_grid(FEW), cells, observations.mean), _grid(FEW).parameters.T
     whole = (apart == 0) & (spreads < 2)  # beyond, n cuts off a part of the tail
     assert whole.sum() > 5
     assert masses[whole] @ cells.middles == pytest.approx(np.full(whole.sum(), 100.0), rel=1e-3)
@@ -102,8 +102,8 @@ def test_the_evidence_prefers_the_right_spread(spread):
     n = int(truth.sum())
     observations = Observations(truth + rng.normal(0, 10, 400), Noise(100.0), n, n)
     cells = Cells.of(observations)
-    evidence = _log_evidence(observations, cells, _masses(cells, observations.mean))
-    _, spreads, apart, _ = _grid().parameters.T
+    evidence = _log_evidence(observations, cells, _masses(_grid(FEW), cells, observations.mean))
+    _, spreads, apart, _ = _grid(FEW).parameters.T
     best = spreads[apart == 0][np.argmax(evidence[apart == 0])]
     seen = np.hypot(spread, 500**-0.5 if spread < 0.1 else 0.0)
     assert best == pytest.approx(seen, rel=0.55)

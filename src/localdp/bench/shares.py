@@ -106,6 +106,6 @@ def _calibrating() -> _Work:
     prior = known.calibrate().prior
     values = np.random.default_rng(0).normal(0, known.std_error, machine.EXPONENTIALS)
     values[: values.size // 1000] += 5_000  # one item in a thousand is frequent
-    many = ldp.Estimate(values, n=known.n, variance=known.variance, excess_variance=known.excess_variance)
+    many = ldp.Estimate(values, n=known.n, variance=known.variance, excess_variance=known.excess_variance, total=None)
     what = f"calibrate {machine.EXPONENTIALS:,} items, the prior given"
     return _Work(what, EXPONENTIAL, lambda: many.calibrate(prior).frequencies, values.nbytes)

@@ -10,30 +10,24 @@ its values give seven digits. Where the prior has atoms or steps, or g has a ste
 Items in cells that fail, and items outside the grid, are computed one by one. Probabilities are computed as logarithms,
 because most are too small for a float.
 
-**The total.** If the sum of all frequencies is known, every item's posterior uses it. The other items together have
-some distribution, and it is nearly Gaussian, with the mean M - m_i and the variance V - v_i: the sums of all posterior
-means and variances, less the item's own. They must hold what the item does not, so
-
-    Pr(f_i = k | all estimates, total)   proportional to   Pr(f_i = k | fhat_i) N(total - k; M - m_i, V - v_i).
-
-The posterior means then add up to the total, as far as they are Gaussian: an item of variance v_i takes the share v_i/V
-of what was missing. The factor depends on an item through its estimate alone, so the grid serves here too.
+`localdp.calibrate.known_total` has what the known sum of all frequencies adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from localdp.calibrate import cumulative
+from localdp.calibrate.known_total import FARTHEST, Pull, normalized, part_by_part, pulled
 from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
 from localdp.priors.base import FittedPrior
 from localdp.priors.bulk import FEW
-from localdp.priors.cells import CellPrior, Parts
+from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH
 from localdp.types import Places, Vector
@@ -49,16 +43,6 @@ _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
 _SLACK = 1e-9
 _MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
-_FARTHEST = 2.5  # the total pulls no harder than if it were this many deviations away from the sum of the means
-_LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
-
-
-@dataclass(frozen=True)
-class Pull:
-    """What the known total says: `missing` is the total less M, and `variance` is V."""
-
-    missing: float
-    variance: float
 
 
 class Posterior(Frozen):
@@ -95,7 +79,7 @@ class Posterior(Frozen):
         self._rows: Vector | None = None
         if total is not None and not self._noiseless:
             if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
-                self._pull, self._rows = self._part_by_part(prior, prior.parts, nodes, total)
+                self._pull, self._rows = part_by_part(prior, prior.parts, self.noise, self.estimates, nodes, total)
             else:
                 self._pull = pull or self._pull_of(total)
         self._freeze()
@@ -170,27 +154,8 @@ class Posterior(Frozen):
         """How far the posteriors without the total are from adding up to it."""
         means, variances = self._moments()
         variance = float(variances.sum())
-        limit = _FARTHEST * np.sqrt(variance)
+        limit = FARTHEST * np.sqrt(variance)
         return Pull(float(np.clip(total - means.sum(), -limit, limit)), variance)
-
-    def _part_by_part(self, prior: CellPrior, parts: Parts, nodes: WeightedNodes, total: float) -> tuple[Pull, Vector]:
-        """The posteriors of few items, averaged over the parts of the prior, each of which is true for all items.
-
-        The weights of the parts know all estimates and the total already.
-        """
-        place = np.searchsorted(prior.cells.ends + 0.5, nodes.k)
-        share = np.exp(nodes.log_weights - prior.log_masses[place])  # of the mass of its cell, for each node
-        log_likelihood = self.noise.log_likelihood(self.estimates, nodes.k)
-        rows = np.zeros_like(log_likelihood)
-        variance = missing = 0.0
-        for masses, weight in zip(parts.masses, parts.weights, strict=True):
-            joint = self._normalized(log_likelihood + np.log(masses[place] * share + 1e-300))
-            means = joint @ nodes.k
-            squares = (joint * (nodes.k - means[:, None]) ** 2).sum()
-            pull = Pull(total - float(means.sum()), float(squares))
-            rows += weight * self._pulled(joint, nodes.k, pull)
-            variance, missing = variance + float(weight) * pull.variance, missing + float(weight) * pull.missing
-        return Pull(missing, variance), rows
 
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
@@ -355,32 +320,11 @@ class Posterior(Frozen):
                     break
                 stop = start + max(1, (stop - start) // 2)
             which = order[start:stop]
-            weights = self._normalized(self.noise.log_likelihood(x[which], self.nodes[part]) + self._log_weights[part])
+            weights = normalized(self.noise.log_likelihood(x[which], self.nodes[part]) + self._log_weights[part])
             if self._pull is not None:
-                weights = self._pulled(weights, self.nodes[part], self._pull)
+                weights = pulled(weights, self.nodes[part], self._pull)
             yield which, weights, part.start
             start = stop
-
-    def _normalized(self, logs: Vector) -> Vector:
-        """The posteriors with these logarithms, a row for each; the argument is overwritten."""
-        logs -= logs.max(axis=1, keepdims=True)
-        np.exp(logs, out=logs)
-        logs /= logs.sum(axis=1, keepdims=True)
-        return logs
-
-    def _pulled(self, weights: Vector, k: Vector, pull: Pull) -> Vector:
-        """The posteriors in the rows of `weights`, once the total is known."""
-        centre = float(k[k.size // 2])  # measured from there, because the squares of large frequencies would cancel
-        away = k - centre
-        means = weights @ away
-        variances = np.maximum(weights @ away**2 - means**2, 0.0)
-        others = np.maximum(pull.variance - variances, _LEAST_VARIANCE)
-        logs = np.subtract(away, (means + pull.missing)[:, None])
-        np.square(logs, out=logs)
-        logs *= (-0.5 / others)[:, None]
-        with np.errstate(divide="ignore"):
-            logs += np.log(weights)
-        return self._normalized(logs)
 
     def _relevant(self, low: float, high: float) -> slice:
         """The nodes that may matter to estimates from low to high: all atoms, or those within reach of the noise.

@@ -112,7 +112,7 @@ def _accuracy(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> Titl
         "Norm-Sub (not negative, adds up to n)": estimate.project("norm-sub"),
         "Calibrate, power law, mean-variance": estimate.calibrate("power-law"),
         "Calibrate, power law, max. likelihood": estimate.calibrate("power-law", "mle"),
-        f"Calibrate, auto ({calibrated.prior.name})": calibrated,
+        "Calibrate, auto": calibrated,
         "oracle (knows the true distribution)": estimate.calibrate(Fixed(data.frequencies)),
     }
     errors = [metrics.estimation_error(method.frequencies, data.frequencies) for method in methods.values()]

@@ -4,10 +4,9 @@
 
 The first term is the likelihood of the estimates under the prior and the noise (Eq. 21), each family being fitted by
 maximum likelihood. The second term is a penalty for what extra parameters gain by chance (the Bayesian information
-criterion). Each level of `npmle` and each step of `monotone` counts as a parameter, and these families count as at least
-five. `smooth` counts as one parameter, as the power law does: its curvature already pays a penalty. The sum leaves out
-the far tail. There a smooth prior gives a density and `npmle` may give every estimate its own level, and the two cannot be
-compared.
+criterion). Each level of `npmle` and each step of `monotone` counts as a parameter, and these families count as at
+least five. `smooth` counts as one parameter, as the power law does: its curvature already pays a penalty. The sum
+leaves out the far tail, where the noise hardly matters.
 """
 
 from __future__ import annotations

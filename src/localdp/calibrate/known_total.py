@@ -1,0 +1,80 @@
+r"""The known total: what the sum of all frequencies says about each of them.
+
+If it is known, every item's posterior uses it. The other items together have some distribution, and it is nearly
+Gaussian, with the mean M - m_i and the variance V - v_i: the sums of all posterior means and variances, less the item's
+own. They must hold what the item does not, so
+
+    Pr(f_i = k | all estimates, total)   proportional to   Pr(f_i = k | fhat_i) N(total - k; M - m_i, V - v_i).
+
+The posterior means then add up to the total, as far as they are Gaussian: an item of variance v_i takes the share v_i/V
+of what was missing. The factor depends on an item through its estimate alone, so the grid serves here too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from localdp.calibrate.nodes import WeightedNodes
+from localdp.priors.cells import CellPrior, Parts
+from localdp.priors.fitting.noise import Noise
+from localdp.types import Vector
+
+FARTHEST = 2.5
+"""The total pulls no harder than if it were this many deviations away from the sum of the means."""
+
+_LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
+
+
+@dataclass(frozen=True)
+class Pull:
+    """What the known total says: `missing` is the total less M, and `variance` is V."""
+
+    missing: float
+    variance: float
+
+
+def normalized(logs: Vector) -> Vector:
+    """The posteriors with these logarithms, a row for each; the argument is overwritten."""
+    logs -= logs.max(axis=1, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=1, keepdims=True)
+    return logs
+
+
+def pulled(weights: Vector, k: Vector, pull: Pull) -> Vector:
+    """The posteriors in the rows of `weights`, once the total is known."""
+    centre = float(k[k.size // 2])  # measured from there, because the squares of large frequencies would cancel
+    away = k - centre
+    means = weights @ away
+    variances = np.maximum(weights @ away**2 - means**2, 0.0)
+    others = np.maximum(pull.variance - variances, _LEAST_VARIANCE)
+    logs = np.subtract(away, (means + pull.missing)[:, None])
+    np.square(logs, out=logs)
+    logs *= (-0.5 / others)[:, None]
+    with np.errstate(divide="ignore"):
+        logs += np.log(weights)
+    return normalized(logs)
+
+
+def part_by_part(
+    prior: CellPrior, parts: Parts, noise: Noise, estimates: Vector, nodes: WeightedNodes, total: float
+) -> tuple[Pull, Vector]:
+    """The posteriors of few items, averaged over the parts of the prior, each of which is true for all items.
+
+    The weights of the parts know all estimates and the total already.
+    """
+    place = np.searchsorted(prior.cells.ends + 0.5, nodes.k)
+    share = np.exp(nodes.log_weights - prior.log_masses[place])  # of the mass of its cell, for each node
+    log_likelihood = noise.log_likelihood(estimates, nodes.k)
+    rows = np.zeros_like(log_likelihood)
+    variance = missing = 0.0
+    for masses, weight in zip(parts.masses, parts.weights, strict=True):
+        joint = normalized(log_likelihood + np.log(masses[place] * share + 1e-300))
+        means = joint @ nodes.k
+        squares = (joint * (nodes.k - means[:, None]) ** 2).sum()
+        pull = Pull(total - float(means.sum()), float(squares))
+        rows += weight * pulled(joint, nodes.k, pull)
+        variance, missing = variance + float(weight) * pull.variance, missing + float(weight) * pull.missing
+    return Pull(missing, variance), rows
