@@ -14,7 +14,6 @@ within reach of the noise, so these estimates keep their own uncertainty.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.fitting.mixtures import mixing_weights
@@ -23,7 +22,6 @@ from localdp.priors.steps import StepPrior
 from localdp.types import Vector
 
 _STEPS_PER_E_FOLD = 24  # steps of the tail between a frequency k and e*k
-_STEEPEST = 2.0  # the largest tilt, in units of 1/deviation of the noise
 _EXPONENTS = (1.01, 6.0)  # the exponents that the tail may have
 
 
@@ -46,8 +44,7 @@ class NPMLE(Prior):
         ends, log_heights, levels = np.zeros(0), np.zeros(0), 0
         if points.size:
             candidates = candidate_frequencies(observations)
-            likelihood = observations.likelihood(candidates)[0]
-            weights = _tilted(observations, candidates, likelihood, mixing_weights(likelihood, counts))
+            weights = mixing_weights(observations.likelihood(candidates)[0], counts)
             levels = int((weights > 0).sum())
             ends, log_heights = _spread(observations, candidates, weights * counts.sum())
         if observations.tail.size:
@@ -57,32 +54,6 @@ class NPMLE(Prior):
         ends, log_heights = _joined(ends[:filled], log_heights[:filled])
         parameters = frozen_parameters(levels=levels, tail=int(observations.tail.size))
         return StepPrior(self.name, observations.n, parameters, method, (), ends, log_heights)
-
-
-def _tilted(observations: Observations, candidates: Vector, likelihood: Vector, weights: Vector) -> Vector:
-    """The weights times exp(t k), with the t for which the posterior means of all items add up to the total.
-
-    The likelihood hardly determines the mean of the frequencies if there are many items: it is off by a deviation of
-    the noise over the root of their number. The total determines it exactly.
-    """
-    if observations.known_total is None:
-        return weights
-    wanted = observations.total - float(observations.tail.sum())
-    counts = observations.binned[1]
-    limit = _STEEPEST / observations.noise.deviation
-
-    def tilted(t: float) -> Vector:
-        exponents = t * candidates
-        moved = weights * np.exp(exponents - exponents[weights > 0].max())
-        return np.asarray(moved / moved.sum())
-
-    def missing(t: float) -> float:
-        joint = likelihood * tilted(t)
-        return float(counts @ ((joint @ candidates) / np.maximum(joint.sum(axis=1), 1e-300))) - wanted
-
-    if missing(-limit) >= 0 or missing(limit) <= 0:
-        return weights  # no prior with these levels can explain the total
-    return tilted(brentq(missing, -limit, limit, xtol=1e-9 * limit))
 
 
 def _spread(observations: Observations, candidates: Vector, items: Vector) -> tuple[Vector, Vector]:
