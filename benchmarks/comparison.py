@@ -141,24 +141,23 @@ def _errors(results: dict[tuple[str, float], Measurements]) -> list[str]:
 
 
 def _top_errors(results: dict[tuple[str, float], Measurements]) -> list[str]:
-    methods = [method for method in SUMS if method != "raw"]
-    lines = [f"| data | epsilon | k | {' | '.join(methods)} |", "|---" * (len(methods) + 3) + "|"]
-    for (name, epsilon), measured in results.items():
-        for k in TOPS:
-            raw = measured[f"top error {k} raw"]
-            ratios = [f"{measured[f'top error {k} {method}'] / raw:.3f}" for method in methods]
-            lines.append(f"| {name} | {epsilon:g} | {k} | {' | '.join(ratios)} |")
-    return lines
+    return _ratios(results, "raw", "k", {str(k): f"top error {k}" for k in TOPS})
 
 
 def _set_errors(results: dict[tuple[str, float], Measurements]) -> list[str]:
-    methods = [method for method in SUMS if method != "norm-sub"]
-    lines = [f"| data | epsilon | items | {' | '.join(methods)} |", "|---" * (len(methods) + 3) + "|"]
+    return _ratios(results, "norm-sub", "items", {f"{share:.0%}": f"set {share}" for share in SHARES})
+
+
+def _ratios(
+    results: dict[tuple[str, float], Measurements], base: str, column: str, measures: dict[str, str]
+) -> list[str]:
+    """A table of errors divided by those of the method `base`; `measures` has a row's label and its measurement."""
+    methods = [method for method in SUMS if method != base]
+    lines = [f"| data | epsilon | {column} | {' | '.join(methods)} |", "|---" * (len(methods) + 3) + "|"]
     for (name, epsilon), measured in results.items():
-        for share in SHARES:
-            projected = measured[f"set {share} norm-sub"]
-            ratios = [f"{measured[f'set {share} {method}'] / projected:.3f}" for method in methods]
-            lines.append(f"| {name} | {epsilon:g} | {share:.0%} | {' | '.join(ratios)} |")
+        for label, measure in measures.items():
+            ratios = [f"{measured[f'{measure} {method}'] / measured[f'{measure} {base}']:.3f}" for method in methods]
+            lines.append(f"| {name} | {epsilon:g} | {label} | {' | '.join(ratios)} |")
     return lines
 
 

@@ -63,14 +63,10 @@ class Auto(Prior):
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
             others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)
             npmle = NPMLE().fit(observations)
-            levels = float(max(npmle.parameters["levels"], LEAST_LEVELS))  # type: ignore[call-overload]
-            price = levels * (PRICE_OF_A_LEVEL + PRICE_OF_FEW_ITEMS * levels / observations.d)
             masses[npmle.name] = cells.masses(npmle)
-            ahead = core_log_likelihood(npmle, observations) - price - core
-            if ahead < CLEAR or levels > MOST_LEVELS:
-                most = MOST_OF_MANY_LEVELS if levels > MOST_LEVELS else MOST_OF_DOUBTFUL_LEVELS
-                ahead = min(ahead, np.log(most / (1 - most)))
-            log_weights[npmle.name] = others + ahead
+            gain = core_log_likelihood(npmle, observations) - core
+            levels = float(max(npmle.parameters["levels"], LEAST_LEVELS))  # type: ignore[call-overload]
+            log_weights[npmle.name] = others + _log_odds(gain, levels, observations.d)
         log_total = logsumexp(list(log_weights.values()))
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
         named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)
@@ -80,6 +76,18 @@ class Auto(Prior):
         average = _average(masses, log_weights)
         parts = bulk.parts if len(masses) == 1 else None
         return CellPrior("average", observations.n, parameters, method, (note,), cells, average, parts)
+
+
+def _log_odds(gain: float, levels: float, items: int) -> float:
+    """The log-odds of `npmle` against the other priors, if it gains this much in log-likelihood with so many levels."""
+    ahead = gain - levels * (PRICE_OF_A_LEVEL + PRICE_OF_FEW_ITEMS * levels / items)
+    if levels > MOST_LEVELS:
+        return min(ahead, _logit(MOST_OF_MANY_LEVELS))
+    return ahead if ahead >= CLEAR else min(ahead, _logit(MOST_OF_DOUBTFUL_LEVELS))
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share / (1 - share)))
 
 
 def _average(masses: dict[str, np.ndarray], log_weights: dict[str, float]) -> np.ndarray:
