@@ -22,8 +22,8 @@ from localdp.priors.npmle import NPMLE
 from localdp.priors.ranking import core_log_likelihood
 from localdp.priors.smooth import Smooth
 
-PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.5, 200.0, 5
-"""What `npmle` must gain in log-likelihood for each of its levels: 1.5, about what a level gains by chance, and more
+PRICE_OF_A_LEVEL, PRICE_OF_FEW_ITEMS, LEAST_LEVELS = 1.2, 200.0, 5
+"""What `npmle` must gain in log-likelihood for each of its levels: 1.2, about what a level gains by chance, and more
 where few items determine it (200 over the number of items to a level). There are at least 5 levels to pay for."""
 
 CLEAR, MOST_OF_DOUBTFUL_LEVELS = 12.0, 0.4
@@ -33,9 +33,9 @@ honest intervals if the frequencies have none."""
 MOST_LEVELS, MOST_OF_MANY_LEVELS = 8, 0.2
 """More levels than this are a curve with a sharp end rather than levels, and have at most this weight."""
 
-VISIBLE = 5.0
-"""Items with an estimate of more than this many deviations stand out of the noise. A curve is learnt from them, so the
-odds of `smooth` against `bulk` beforehand are the square of one more than their number."""
+VISIBLE, NONE_VISIBLE = 5.0, 0.1
+"""Items with an estimate of more than five deviations stand out of the noise. A curve is learnt from them, so the odds
+of `smooth` against `bulk` beforehand are the square of a tenth more than their number."""
 
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
@@ -58,7 +58,7 @@ class Auto(Prior):
             smooth = Smooth().fit_observations(observations, Smooth.methods[0])
             masses[smooth.name] = cells.masses(smooth)
             visible = np.count_nonzero(observations.estimates > VISIBLE * observations.noise.deviation)
-            log_weights[smooth.name] = smooth.log_evidence + 2 * np.log1p(visible)
+            log_weights[smooth.name] = smooth.log_evidence + 2 * np.log(visible + NONE_VISIBLE)
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
             others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)
