@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 Cell = tuple
 Measurements = dict[str, float]
 """The measured numbers of one run, by name; NaN where a run has nothing to measure."""
+
+
+def workers(processes: int, **options: Any) -> ProcessPoolExecutor:
+    """Processes with one thread each: threads of several processes on the same cores wait for each other."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), **options)
 
 
 def means(
@@ -24,7 +34,7 @@ def means(
     """
     tasks = [(*cell, seed) for cell in cells for seed in range(runs)]
     found = []
-    with ProcessPoolExecutor(processes) as pool:
+    with workers(processes) as pool:
         for done, measured in enumerate(pool.map(run, tasks, chunksize=at_once), 1):
             found.append(measured)
             _show_progress(done, len(tasks))

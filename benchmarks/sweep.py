@@ -16,12 +16,11 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from runs import Measurements
+from runs import Measurements, workers
 from worst import arithmetic_mean, chosen, coverage, deliver, geometric_mean, label, parser, ratio, table, worst
 
 import localdp as ldp
@@ -189,7 +188,7 @@ def main(given: argparse.Namespace) -> dict[Draw, Measurements]:
     runs = given.runs or (10 if given.small else 1)
     cells = chosen([draw(given.seed, number, items, users) for number in range(draws)], given)
     results = {}
-    with ProcessPoolExecutor(given.processes, initializer=prepare, initargs=(given.memory,)) as pool:
+    with workers(given.processes, initializer=prepare, initargs=(given.memory,)) as pool:
         for cell, measured in zip(cells, pool.map(partial(run, runs), cells), strict=True):
             results[cell] = measured
             print(line(cell, measured), flush=True)

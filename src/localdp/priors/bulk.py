@@ -61,6 +61,7 @@ SEVERAL = 5
 FEW = 32
 """Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
 
+_NOTHING = 1e-100  # the product of two such numbers is still a normal one: processors are slow on smaller ones
 _LEAST_WEIGHT = 1e-3  # distributions with less than this share of the largest weight are left out of the average
 
 
@@ -186,9 +187,10 @@ def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> V
     near = cells.within_reach(observations)
     k = cells.middles[near]
     likelihood, row_logs = observations.likelihood(k)
+    likelihood = np.where(likelihood < _NOTHING, 0.0, likelihood)
     counts = observations.binned[1]
-    weights = masses[:, near].T + 1e-300
-    density = likelihood @ weights + 1e-300
+    weights = masses[:, near].T + _NOTHING
+    density = likelihood @ weights
     means = (likelihood * k) @ weights / density
     variances = np.maximum((likelihood * k**2) @ weights / density - means**2, 0.0)
     logs = counts @ (np.log(density) + row_logs[:, None])
