@@ -237,7 +237,10 @@ def test_what_is_not_one_number_is_refused(value):
     )
     if value is not None:
         refuse(
-            validation.checked_variance, value, InvalidInputError, "variance is one number, the same for all items, "
+            validation.checked_variance,
+            value,
+            InvalidInputError,
+            "variance is one number for all items, or a list with one for each, ",
         )
 
 

@@ -142,10 +142,28 @@ def checked_variance(variance: Any) -> float:
             "an estimate needs its variance, and None was given; mechanisms that are not pure have no single variance, "
             "so their estimates cannot be calibrated here; use a pure mechanism such as 'llh', 'oue' or 'grr'"
         )
-    value = checked_number(variance, "variance is one number, the same for all items")
+    value = checked_number(variance, "variance is one number for all items, or a list with one for each")
     if not value >= 0:
         raise InvalidInputError(f"a variance is at least 0, not {value}")
     return value
+
+
+def checked_variances(variances: ArrayLike, size: int) -> Vector:
+    """A read-only copy of the variances of estimates, one for each of this many items that nobody holds."""
+    try:
+        vector = np.array(variances, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("variance is one number for all items, or a flat list with one for each item") from None
+    if vector.shape != (size,):
+        given = f"{vector.size} were given" if vector.ndim == 1 else f"an array of shape {vector.shape} was given"
+        raise InvalidInputError(f"variance is one number, or one for each of the {size} items, but {given}")
+    bad = np.flatnonzero(~(np.isfinite(vector) & (vector > 0)))
+    if bad.size:
+        raise InvalidInputError(
+            f"the variance of item {bad[0]} is {vector[bad[0]]}: every item needs a finite variance above 0"
+        )
+    vector.setflags(write=False)
+    return vector
 
 
 def checked_total(total: Any) -> float | None:

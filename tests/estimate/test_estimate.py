@@ -80,7 +80,7 @@ def test_what_has_no_p_and_q_is_refused_with_the_reason(p_star):
         ({"frequencies": [10**400, 1]}, FrequencyError, "list of numbers"),
         ({"variance": -1.0}, InvalidInputError, "variance.*-1.0"),
         ({"variance": float("nan")}, InvalidInputError, "variance.*nan"),
-        ({"variance": [1.0, 2.0]}, InvalidInputError, "variance.*one number"),
+        ({"variance": [1.0, 2.0, 3.0]}, InvalidInputError, "variance.*one number"),
         ({"domain": 3}, DomainError, "2 estimates were given for a domain of 3 items"),
         ({"domain": ["a", "a"]}, DomainError, "'a'"),
         ({"frequencies": [1.0]}, DomainError, "two items"),

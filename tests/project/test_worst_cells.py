@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from paths import DOCS, ROOT
 
-SCRIPTS = ("small_surveys", "hard_cases", "groups", "sweep", "other_libraries")
+SCRIPTS = ("small_surveys", "hard_cases", "groups", "sweep", "other_libraries", "mixed_noise")
 
 
 class Cell(NamedTuple):

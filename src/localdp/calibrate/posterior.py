@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from localdp.calibrate import cumulative
-from localdp.calibrate.known_total import FARTHEST, Pull, normalized, part_by_part, pulled
+from localdp.calibrate.known_total import Alike, Pull, normalized, part_by_part, pull_towards, pulled
 from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
@@ -34,7 +35,6 @@ from localdp.types import Places, Vector
 
 _CELLS = 64  # cells of the grid to a deviation of the noise
 _LOWEST = -10.0  # where the grid begins, in deviations; it ends at CORE_DEVIATIONS
-_SMALL = 256  # a table for fewer items than this is not worth making
 _TOLERANCE = 1e-7  # relative error of a cubic at the middle of its cell
 _ROWS = 4096  # estimates handled together, at most
 _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
@@ -48,8 +48,9 @@ _JUMP = 0.2  # deviations of the noise that a result may change by within a cell
 class Posterior(Frozen):
     """The posteriors of items with these estimates under a prior and a noise.
 
-    `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before.
-    Functions to be averaged by `expect` may have steps at the `breaks`.
+    `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before. So
+    are `rows`, the posteriors themselves, one in a row, which `part_by_part` computes for few items. Functions to be
+    averaged by `expect` may have steps at the `breaks`.
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
@@ -57,6 +58,9 @@ class Posterior(Frozen):
     >>> Posterior(prior, noise, estimates).expect().round(2).tolist()
     [10.23, 13.49]
     """
+
+    _least_tabled: ClassVar[int] = 256
+    """A table for fewer items than this is not worth making."""
 
     def __init__(
         self,
@@ -66,9 +70,11 @@ class Posterior(Frozen):
         breaks: tuple[float, ...] = (),
         total: float | None = None,
         pull: Pull | None = None,
+        rows: Vector | None = None,
     ) -> None:
         self.prior = prior
         self._total = total
+        self._breaks = breaks
         self._stated_noise = noise
         self.noise = noise.usable(prior.n)
         self._noiseless = noise.is_negligible
@@ -76,17 +82,37 @@ class Posterior(Frozen):
         nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
         self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
         self._pull: Pull | None = None
-        self._rows: Vector | None = None
+        self._rows: Vector | None = rows
         if total is not None and not self._noiseless:
-            if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
-                self._pull, self._rows = part_by_part(prior, prior.parts, self.noise, self.estimates, nodes, total)
+            if rows is not None:
+                self._pull = pull
+            elif isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
+                self._pull, (self._rows,) = part_by_part(prior, prior.parts, [self.alike], total)
             else:
                 self._pull = pull or self._pull_of(total)
         self._freeze()
 
-    def with_breaks(self, breaks: tuple[float, ...]) -> Posterior:
+    def with_breaks(self, breaks: tuple[float, ...]) -> Self:
         """The same posteriors, for functions that have steps at these places."""
-        return Posterior(self.prior, self._stated_noise, self.estimates, breaks, self._total, self._pull)
+        return type(self)(self.prior, self._stated_noise, self.estimates, breaks, self._total, self._pull)
+
+    def with_total(self, total: float, pull: Pull, rows: Vector | None = None) -> Self:
+        """The posteriors once the sum of all frequencies is known, also of items that are not among these."""
+        return type(self)(self.prior, self._stated_noise, self.estimates, self._breaks, total, pull, rows)
+
+    @property
+    def alike(self) -> Alike:
+        """The items, their noise and the nodes."""
+        return Alike(self.noise, self.estimates, WeightedNodes(self.nodes, self._log_weights, self._in_panel))
+
+    def probability_above(self, limit: int) -> Vector:
+        """Pr(f > limit) for every item."""
+        return self.with_breaks((limit + 0.5,)).share_above(limit)
+
+    def share_above(self, limit: int) -> Vector:
+        """The same, if there is a break between `limit` and the next whole number."""
+        is_above = (self.nodes > limit + 0.25).astype(np.float64)
+        return np.clip(self.expect(is_above), 0.0, 1.0)
 
     def expect(self, values: Vector | None = None) -> Vector:
         """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
@@ -104,7 +130,13 @@ class Posterior(Frozen):
 
     def deviations(self) -> Vector:
         """The standard deviation of the posterior of every item."""
-        return np.zeros(self.estimates.size) if self._noiseless else np.sqrt(self._moments()[1])
+        return np.sqrt(self.moments()[1])
+
+    def moments(self) -> tuple[Vector, Vector]:
+        """The mean and the variance of the posterior of every item."""
+        if self._noiseless:
+            return self.expect(), np.zeros(self.estimates.size)
+        return self._moments()
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
@@ -153,9 +185,7 @@ class Posterior(Frozen):
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
         means, variances = self._moments()
-        variance = float(variances.sum())
-        limit = FARTHEST * np.sqrt(variance)
-        return Pull(float(np.clip(total - means.sum(), -limit, limit)), variance)
+        return pull_towards(total, means.sum(), float(variances.sum()))
 
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
@@ -200,7 +230,7 @@ class Posterior(Frozen):
         `smooth` promises that g has no steps.
         """
         grid = self._grid(_CELLS)
-        if grid.size < 2 or self.estimates.size < _SMALL:
+        if grid.size < 2 or self.estimates.size < self._least_tabled:
             return None
         step = float(grid[1] - grid[0])
         values = self._expect_at(grid, g)
@@ -270,7 +300,7 @@ class Posterior(Frozen):
         """The mean and the variance of the posterior of every item."""
         grid = self._grid(_CELLS)
         sharp = self.prior.atoms is not None or self.prior.edges.size
-        if sharp or not 1 < grid.size < self.estimates.size or self.estimates.size < _SMALL:
+        if sharp or not 1 < grid.size < self.estimates.size or self.estimates.size < self._least_tabled:
             return self._moments_at(self.estimates)
         step = float(grid[1] - grid[0])
         found = []

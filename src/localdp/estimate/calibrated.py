@@ -15,10 +15,11 @@ from typing import Self
 import numpy as np
 
 from localdp.calibrate.posterior import Posterior
+from localdp.calibrate.posterior_by_item import PosteriorByItem, posterior_of
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation
-from localdp.priors import FittedPrior, Noise
+from localdp.priors import FittedPrior, Noise, NoiseByItem
 from localdp.types import Places, Vector
 from localdp.validation import checked_level, checked_threshold
 
@@ -45,7 +46,7 @@ class Calibrated(Frequencies):
     n: int
     domain: Domain
     prior: FittedPrior
-    noise: Noise
+    noise: Noise | NoiseByItem
     processed: Vector | None = None
     processing: tuple[str, ...] = ()
     origin: Calibrated | None = field(kw_only=True, default=None)
@@ -65,8 +66,15 @@ class Calibrated(Frequencies):
 
     @property
     def std_error(self) -> float:
-        """The standard deviation of the noise of an item that nobody holds, before calibrating."""
+        """The standard deviation of the noise of an item that nobody holds, before calibrating.
+
+        If the noise differs by item, it is the root of the mean variance; `std_errors` has one for each item.
+        """
         return self.noise.deviation
+
+    @property
+    def _deviations(self) -> float | Vector:
+        return np.sqrt(self.noise.variances) if isinstance(self.noise, NoiseByItem) else self.noise.deviation
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,9 +95,7 @@ class Calibrated(Frequencies):
     def probability_above(self, threshold: float) -> Vector:
         """Pr(f_i > threshold | fhat_i) for every item."""
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
-        posterior = self._posterior.with_breaks((limit + 0.5,))
-        is_above = (posterior.nodes > limit + 0.25).astype(np.float64)
-        return np.clip(posterior.expect(is_above), 0.0, 1.0)
+        return self._posterior.probability_above(limit)
 
     def _interval(self, level: float) -> tuple[Vector, Vector]:
         return self._posterior.shortest_intervals(level)
@@ -113,10 +119,10 @@ class Calibrated(Frequencies):
         return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)
 
     @cached_property
-    def _posterior(self) -> Posterior:
+    def _posterior(self) -> Posterior | PosteriorByItem:
         if self.origin is not None:
             return self.origin._posterior
-        return Posterior(self.prior, self.noise, self.estimates, total=self.total)
+        return posterior_of(self.prior, self.noise, self.estimates, self.total)
 
     def __repr__(self) -> str:
         steps = "".join(f" ({step})" for step in self.processing)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from localdp.errors import InvalidInputError
 from localdp.estimate.estimate import Estimate
 from localdp.priors import FittedPrior, GoodnessOfFit, Noise, OptIn, Prior, Rank
 from localdp.priors.goodness import REPLICATES
@@ -40,6 +41,11 @@ class Combined(Estimate):
     def of(cls, private: Estimate, counts: ArrayLike) -> Combined:
         """Combine private estimates with the counts of users who opted in."""
         shared = checked_shared_counts(counts, private.domain.size)
+        if not isinstance(private.variance, float):
+            raise InvalidInputError(
+                "estimates with a variance for each item cannot be combined with opted-in users: the weights of both "
+                "parts follow from one variance for all items"
+            )
         hybrid = Hybrid.of(shared, private.n, Noise(private.variance, private.excess_variance))
         noise = hybrid.combined_noise()
         return cls(

@@ -2,8 +2,9 @@
 
     fhat_i = f_i + s_i,     E(s_i) = 0,     Var(s_i) = variance + f_i * excess_variance
 
-`variance` is n q*(1-q*)/(p*-q*)^2, the same for all items as in the paper; `excess_variance` is (1-p*-q*)/(p*-q*), the
-variance that each holder of an item adds. The frequencies f_i add up to `total`: to n if every user holds one item.
+`variance` is n q*(1-q*)/(p*-q*)^2, the same for all items as in the paper, unless one is given for each item;
+`excess_variance` is (1-p*-q*)/(p*-q*), the variance that each holder of an item adds. The frequencies f_i add up to
+`total`: to n if every user holds one item.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from localdp.domain import Domain, Item
 from localdp.errors import DomainError, DoubtfulEstimateWarning, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation
-from localdp.estimate.stated_noise import estimated_variance, noise_note
-from localdp.estimate.total import adds_up_by_itself, moved_to_total, sum_note, sum_score
+from localdp.estimate.observed import gaussian_noise, seen_by
+from localdp.estimate.stated_noise import noise_note, stated_variance
+from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.kernels.debias import debias
@@ -38,13 +40,12 @@ from localdp.validation import (
     checked_threshold,
     checked_total,
     checked_users,
-    checked_variance,
 )
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.combined import Combined
-    from localdp.priors import FittedPrior, GoodnessOfFit, Noise, Prior, Rank
+    from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
 
 _NO_NOISE = 0.01  # a smaller deviation than this is none: estimates are frequencies up to rounding
 
@@ -58,9 +59,10 @@ class Estimate(Frozen, Frequencies):
     probabilities still come from the unbiased estimates, which they keep as `origin`.
 
     Made by `Aggregate.estimate`, or by hand from another library's estimates. `variance` is then what that library's
-    mechanism states, or "estimate" to estimate it from the lower half of the estimates. `total` is the sum of all
-    frequencies: n unless another number is given, or None if it is not known, as where a user may hold several items.
-    `notes` says where the estimates contradict their stated noise or their total.
+    mechanism states, a list with one variance for each item where they differ, or "estimate" to estimate it from the
+    lower half of the estimates. `total` is the sum of all frequencies: n unless another number is given, or None if it
+    is not known, as where a user may hold several items. `notes` says where the estimates contradict their stated
+    noise or their total.
 
     >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
     >>> est.std_error
@@ -69,7 +71,7 @@ class Estimate(Frozen, Frequencies):
 
     frequencies: Vector
     n: int = field(kw_only=True)
-    variance: float = field(kw_only=True)
+    variance: float | Vector = field(kw_only=True)
     domain: Domain = field(kw_only=True, default=None)  # type: ignore[assignment]
     excess_variance: float = field(kw_only=True, default=0.0)
     total: float | None = field(kw_only=True, default="n")  # type: ignore[assignment]
@@ -83,9 +85,11 @@ class Estimate(Frozen, Frequencies):
         self.n = checked_users(self.n)
         total: Any = self.total
         self.total = float(self.n) if isinstance(total, str) and total == "n" else checked_total(total)
-        variance: Any = self.variance
-        estimated = isinstance(variance, str) and variance == "estimate"
-        self.variance = estimated_variance(self.frequencies) if estimated else checked_variance(variance)
+        self.variance = stated_variance(self.variance, self.frequencies)
+        if self.probabilities is not None and not isinstance(self.variance, float):
+            raise InvalidInputError(
+                "p* and q* determine one variance for all items: give either the probabilities or a variance for each"
+            )
         self.excess_variance = checked_excess_variance(self.excess_variance)
         domain = self.frequencies.size if self.domain is None else self.domain
         self.domain = domain if isinstance(domain, Domain) else Domain(domain)
@@ -123,11 +127,17 @@ class Estimate(Frozen, Frequencies):
 
     @property
     def std_error(self) -> float:
-        """The standard deviation of the noise of an item that nobody holds."""
-        return math.sqrt(self.variance)
+        """The standard deviation of the noise of an item that nobody holds.
+
+        If each item has its own variance, it is the root of their mean; `std_errors` has one for each item.
+        """
+        return math.sqrt(self.variance if isinstance(self.variance, float) else float(self.variance.mean()))
 
     def std_error_at(self, frequencies: ArrayLike) -> Vector:
-        """The standard deviation of the noise of items with these true frequencies."""
+        """The standard deviation of the noise of items with these true frequencies.
+
+        If each item has its own variance, give one frequency for all items, or one for each.
+        """
         held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
         return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
 
@@ -149,7 +159,7 @@ class Estimate(Frozen, Frequencies):
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.n)) + 0.5
         if not 0 < limit < self.n:  # every frequency is at least 0 and at most n
             return np.full(self.domain.size, float(limit < 0))
-        deviation = max(float(self.std_error_at(limit)), 1e-300)
+        deviation = np.maximum(self.std_error_at(limit), 1e-300)
         with np.errstate(over="ignore"):
             confidence: Vector = ndtr((self._unbiased - limit) / deviation)
         return confidence
@@ -169,7 +179,7 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
-        from localdp.priors import FittedPrior, Observations, Prior, prior_named
+        from localdp.priors import FittedPrior, Prior, observations_of, prior_named
 
         if self.origin is not None:
             raise InvalidInputError(
@@ -183,12 +193,12 @@ class Estimate(Frozen, Frequencies):
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes:
             warnings.warn(note, DoubtfulEstimateWarning, stacklevel=2)
-        observed = self._observed(family)
+        observed = seen_by(family, self, self._variances)
         total = self.total if family.uses_total else None
         if isinstance(family, FittedPrior):
             fitted = family
         else:
-            fitted = family.fit(Observations.usable(*observed, self.n, self.total), method)
+            fitted = family.fit(observations_of(*observed, self.n, self.total), method)
         return Calibrated(
             observed[0],
             self.n,
@@ -207,8 +217,12 @@ class Estimate(Frozen, Frequencies):
             return self.origin.notes
         about_sum = None if self.total is None else sum_note(sum_score(self.frequencies, self.total, self._variances))
         spacing = 0.0 if self.probabilities is None else 1 / (self.probabilities[0] - self.probabilities[1])
-        about_noise = noise_note(self.frequencies, max(self.std_error, _NO_NOISE), spacing)
+        about_noise = noise_note(self.frequencies, np.maximum(self._deviations, _NO_NOISE), spacing)
         return tuple(note for note in (about_sum, about_noise) if note is not None)
+
+    @property
+    def _deviations(self) -> float | Vector:
+        return self.std_error if isinstance(self.variance, float) else np.sqrt(self.variance)
 
     @property
     def _variances(self) -> Vector:
@@ -216,33 +230,11 @@ class Estimate(Frozen, Frequencies):
         held = np.clip(self._unbiased, 0, self.n)
         return np.maximum(self.variance + held * self.excess_variance, 0.0)
 
-    def _observed(self, prior: Prior | FittedPrior) -> tuple[Vector, Noise]:
-        """The estimates and their noise, as this prior sees them.
-
-        The paper's families see the estimates as they are, with Gaussian noise of the same variance for all. Others see
-        the exact noise where that matters, and most of them estimates that were moved to add up to the total.
-        """
-        from localdp.priors import CountingNoise, Noise
-
-        if prior.constant_noise:
-            return self.frequencies, Noise(self.variance)
-        noise = Noise(self.variance, self.excess_variance)
-        if self.probabilities is not None:
-            counting = CountingNoise.of(self.n, *self.probabilities)
-            noise = counting if counting.matters(self.domain.size) else noise
-        if self.total is None or not prior.uses_total:
-            return self.frequencies, noise
-        if adds_up_by_itself(self.frequencies, self.total) and self.domain.size > 1 and type(noise) is Noise:
-            # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
-            wider = 1 / (1 - 1 / self.domain.size)
-            noise = Noise(self.variance * wider, self.excess_variance * wider)
-        return moved_to_total(self.frequencies, self.total, self._variances), noise
-
     def rank_priors(self) -> list[Rank]:
         """All families fitted to these estimates, from the one that fits best to the one that fits worst."""
-        from localdp.priors import Auto, Observations, rank
+        from localdp.priors import Auto, observations_of, rank
 
-        return rank(Observations.usable(*self._observed(Auto()), self.n, self.total))
+        return rank(observations_of(*seen_by(Auto(), self, self._variances), self.n, self.total))
 
     def goodness_of_fit(
         self,
@@ -265,7 +257,7 @@ class Estimate(Frozen, Frequencies):
         >>> est.goodness_of_fit("poisson").p_value > 0.05, est.goodness_of_fit("power-law").p_value
         (True, 0.01)
         """
-        from localdp.priors import FittedPrior, Noise, Prior, goodness_of_fit, prior_named
+        from localdp.priors import FittedPrior, Prior, goodness_of_fit, prior_named
 
         if self.origin is not None:
             raise InvalidInputError(
@@ -274,7 +266,7 @@ class Estimate(Frozen, Frequencies):
         family = prior_named(prior) if isinstance(prior, str) else prior
         if not isinstance(family, Prior | FittedPrior):
             raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
-        noise = Noise(self.variance, self.excess_variance)
+        noise = gaussian_noise(self)
         return goodness_of_fit(
             self.frequencies, noise, self.n, family, method, replicates=replicates, seed=seed, progress=progress
         )
@@ -326,7 +318,11 @@ class Estimate(Frozen, Frequencies):
 
     def __repr__(self) -> str:
         kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])
-        return f"{kind} of {self.domain.size} items among {self.n} users, standard error {self.std_error:.6g}>"
+        deviations = self._deviations
+        shown = f"standard error {self.std_error:.6g}"
+        if not isinstance(deviations, float):
+            shown = f"standard errors from {deviations.min():.6g} to {deviations.max():.6g}"
+        return f"{kind} of {self.domain.size} items among {self.n} users, {shown}>"
 
     def _interval(self, level: float) -> tuple[Vector, Vector]:
         beyond = (1 - level) / 2
@@ -337,10 +333,17 @@ class Estimate(Frozen, Frequencies):
 
         centre = self._unbiased[items]
         with np.errstate(invalid="ignore"):
-            reached = centre + self.std_error_at(centre) * ndtri(levels)
+            reached = centre + self._std_errors_of(items, centre) * ndtri(levels)
         # With infinite variance the median would be infinity times 0, which is nan.
         found = np.where(np.isnan(reached), centre, reached)
         return np.clip(np.round(found) + 0.0, 0, self.n)  # + 0.0 turns -0.0 into 0.0
+
+    def _std_errors_of(self, items: Places, frequencies: Vector) -> Vector:
+        """The standard deviation of the noise of these items at these true frequencies."""
+        if isinstance(self.variance, float):
+            return self.std_error_at(frequencies)
+        held = np.clip(frequencies, 0, self.n)
+        return np.sqrt(np.maximum(self.variance[items] + held * self.excess_variance, 0.0))
 
     def _group_sum(self, members: Places) -> tuple[float, float]:
         variances, found = self._variances, float(self.frequencies[members].sum())

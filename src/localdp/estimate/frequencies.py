@@ -17,7 +17,7 @@ from localdp.domain import Domain, Item
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
 from localdp.estimate.groups import checked_groups, group_interval
-from localdp.estimate.thresholds import exact_threshold, significance_threshold
+from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold, significance_threshold
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import Table
@@ -57,6 +57,11 @@ class Frequencies(ABC):
     def std_error(self) -> float:
         """The standard deviation of the noise of an item that nobody holds."""
 
+    @property
+    def std_errors(self) -> Vector:
+        """The standard deviation of the noise of every item if nobody holds it."""
+        return np.broadcast_to(self._deviations, self.domain.size)
+
     @abstractmethod
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
         """For every item, a range of frequencies (low, high) that contains the true one with this probability."""
@@ -90,17 +95,21 @@ class Frequencies(ABC):
 
         It is Phi^-1(1 - beta/d) times the standard error (Wang et al., USENIX Security 2017, section 5.3). That assumes
         Gaussian noise. If the estimates are counts of so few reports that the exact limit differs by more than 5%, it
-        is the exact one.
+        is the exact one. If the noise differs by item, it is the limit for which the expected number of items without
+        holders above it is beta; then the noisiest items determine it.
         """
-        gaussian = significance_threshold(self.std_error, self.domain.size, beta)
+        gaussian = shared_threshold(self._deviations, self.domain.size, beta)
         if self.probabilities is None:
             return gaussian
         exact = exact_threshold(self.n, *self.probabilities, self.domain.size, beta)
         return exact if abs(exact - gaussian) > _NOTICEABLE * gaussian else gaussian
 
     def zeroed(self, beta: float = 0.05) -> Self:
-        """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0."""
-        kept = projections.base_cut(self.frequencies, self.significance_threshold(beta))
+        """The paper's "-Zero" baseline: frequencies below the significance threshold are set to 0.
+
+        If the noise differs by item, each item has a threshold of its own: Phi^-1(1 - beta/d) times its standard error.
+        """
+        kept = projections.base_cut(self.frequencies, self._own_thresholds(beta))
         return self._processed(kept, "zeroed")
 
     def project(self, method: str = "norm-sub") -> Self:
@@ -110,7 +119,7 @@ class Frequencies(ABC):
         to n), "base-pos" (none is negative), "base-cut" (what `zeroed` does) or "norm-cut" (the largest ones that
         together do not exceed n).
         """
-        threshold = self.significance_threshold()
+        threshold = self._own_thresholds()
         return self._processed(projections.project(self.frequencies, method, self._sum_to_reach, threshold), method)
 
     def heavy_hitters(
@@ -175,6 +184,18 @@ class Frequencies(ABC):
         columns = {"group": list(members), "items": sizes, "frequency": frequency, "low": low, "high": high}
         count = f"{len(members):,} group{'s' if len(members) != 1 else ''}"
         return Table(columns, f"{count} of items among {self.n:,} users, intervals of {checked:.0%}")
+
+    @property
+    def _deviations(self) -> float | Vector:
+        """The standard error of all items, or one for each if they differ."""
+        return self.std_error
+
+    def _own_thresholds(self, beta: float = BETA) -> float | Vector:
+        """The significance threshold for all items, or one for each if their noise differs."""
+        deviations = self._deviations
+        if isinstance(deviations, float):
+            return self.significance_threshold(beta)
+        return deviations * significance_threshold(1.0, self.domain.size, beta)
 
     @property
     def _sum_to_reach(self) -> float:

@@ -27,8 +27,10 @@ from localdp.errors import FrequencyError, InvalidInputError
 from localdp.types import Vector
 
 
-def project(values: ArrayLike, method: str, total: float, threshold: float) -> Vector:
+def project(values: ArrayLike, method: str, total: float, threshold: float | Vector) -> Vector:
     """The values made consistent with a total by one of `PROJECTIONS`; only "base-cut" uses the threshold.
+
+    There may be one threshold for each value.
 
     >>> project([5.0, 3.0, -2.0], "norm-sub", total=4, threshold=0).tolist()
     [3.0, 1.0, 0.0]
@@ -49,7 +51,7 @@ def project(values: ArrayLike, method: str, total: float, threshold: float) -> V
     return PROJECTIONS[method](vector, total, threshold)
 
 
-def base_cut(values: Vector, threshold: float) -> Vector:
+def base_cut(values: Vector, threshold: float | Vector) -> Vector:
     """Values below the threshold become 0."""
     return np.where(values < threshold, 0.0, values)
 
@@ -95,7 +97,7 @@ def norm_sub(values: Vector, total: float) -> Vector:
     return nearest
 
 
-PROJECTIONS: dict[str, Callable[[Vector, float, float], Vector]] = {
+PROJECTIONS: dict[str, Callable[[Vector, float, float | Vector], Vector]] = {
     "base-pos": lambda values, _total, _threshold: base_cut(values, 0.0),
     "base-cut": lambda values, _total, threshold: base_cut(values, threshold),
     "norm": lambda values, total, _threshold: norm(values, total),

@@ -11,11 +11,13 @@ frequencies of the rare items differ by more than the noise.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from localdp.errors import InvalidInputError
 from localdp.types import Vector
+from localdp.validation import checked_variance, checked_variances
 
 _LEVELS = (2.0, 2.5, 3.0, 4.0, 5.0, 6.0)  # deviations below zero where estimates are counted
 _FALSE_ALARM = 1e-4  # the probability that stated noise that is right is doubted, at each level
@@ -39,6 +41,19 @@ def estimated_variance(estimates: Vector) -> float:
     return float(np.mean(below**2))
 
 
+def stated_variance(variance: Any, estimates: Vector) -> float | Vector:
+    """The variance that was stated: one for all items, or an array with one for each of these estimates.
+
+    >>> stated_variance(25, np.zeros(2)), stated_variance([16, 25], np.zeros(2)).tolist()
+    (25.0, [16.0, 25.0])
+    """
+    if isinstance(variance, str) and variance == "estimate":
+        return estimated_variance(estimates)
+    if isinstance(variance, list | tuple) or getattr(variance, "ndim", 0) != 0:
+        return checked_variances(variance, estimates.size)
+    return checked_variance(variance)
+
+
 def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0.0) -> str | None:
     """What to say if too many estimates lie far below zero; None if the stated noise explains them.
 
@@ -56,10 +71,17 @@ def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0
     if worst is None:
         return None
     level, found, expected = worst
-    guess = math.sqrt(estimated_variance(estimates)) if estimates.size >= FEWEST else math.nan
-    stated = float(np.mean(deviations))
-    more = f" (the estimates suggest a deviation of {guess:,.4g} instead of {stated:,.4g})" if guess > stated else ""
+    more = _suggestion(estimates, deviations) if estimates.size >= FEWEST else ""
     return (
         f"{found:,} estimates lie more than {level:g} deviations below zero, where noise as stated puts at most about "
         f"{expected:,.2g}: the noise is larger than stated{more}. Give the right variance, or variance='estimate'"
     )
+
+
+def _suggestion(estimates: Vector, deviations: Vector | float) -> str:
+    """How large the noise seems to be, in parentheses; nothing if it does not seem larger than stated."""
+    if np.ndim(deviations):
+        times = math.sqrt(estimated_variance(estimates / deviations))
+        return f" (the estimates suggest deviations {times:.3g} times as large)" if times > 1 else ""
+    guess, stated = math.sqrt(estimated_variance(estimates)), float(deviations)
+    return f" (the estimates suggest a deviation of {guess:,.4g} instead of {stated:,.4g})" if guess > stated else ""

@@ -61,6 +61,32 @@ def significance_threshold(std_error: float, items: int, beta: float = BETA) -> 
     return -_NORMAL.inv_cdf(_level(beta, items)) * std_error
 
 
+def shared_threshold(std_errors: float | Vector, items: int, beta: float = BETA) -> float:
+    """One limit for estimates with Gaussian noise that may differ by item; the same for all of them.
+
+    It is the t with sum_i Phi(-t / std_error_i) = beta: by the union bound, no item without holders exceeds it with
+    probability 1 - beta. If all items have the same noise, it is `significance_threshold`.
+
+    >>> round(shared_threshold(np.array([10.0, 10.0, 1.0]), items=3), 1)
+    19.6
+    """
+    if isinstance(std_errors, float):
+        return significance_threshold(std_errors, items, beta)
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    wanted = _level(beta, items) * items
+    one = significance_threshold(1.0, items, beta)
+    low, high = one * float(std_errors.min()), one * float(std_errors.max())
+
+    def too_many(limit: float) -> float:
+        return float(np.log(np.maximum(ndtr(-limit / std_errors).sum(), 1e-300) / wanted))
+
+    if low >= high or too_many(low) <= 0 or too_many(high) >= 0:  # all are the same but for rounding
+        return high
+    return float(brentq(too_many, low, high, xtol=1e-12 * high, rtol=1e-14))
+
+
 def exact_threshold(
     n: int, p_star: float | Fraction, q_star: float | Fraction, items: int, beta: float = BETA
 ) -> float:

@@ -24,7 +24,9 @@ from localdp.priors.bulk import Bulk
 from localdp.priors.cells import CellPrior, Cells
 from localdp.priors.fitting.counting_noise import CountingNoise
 from localdp.priors.fitting.noise import Noise
+from localdp.priors.fitting.noise_by_item import NoiseByItem
 from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.observations_by_item import observations_of
 from localdp.priors.fixed import Fixed
 from localdp.priors.gaussian import Gaussian
 from localdp.priors.goodness import GoodnessOfFit, goodness_of_fit
@@ -53,6 +55,7 @@ __all__ = [
     "Laplace",
     "Monotone",
     "Noise",
+    "NoiseByItem",
     "Observations",
     "OptIn",
     "Poisson",
@@ -61,6 +64,7 @@ __all__ = [
     "Rank",
     "Smooth",
     "goodness_of_fit",
+    "observations_of",
     "prior_named",
     "rank",
 ]

@@ -57,7 +57,7 @@ class Auto(Prior):
         if observations.d >= FEW:
             smooth = Smooth().fit_observations(observations, Smooth.methods[0])
             masses[smooth.name] = cells.masses(smooth)
-            visible = np.count_nonzero(observations.estimates > VISIBLE * observations.noise.deviation)
+            visible = observations.count_above(VISIBLE)
             log_weights[smooth.name] = smooth.log_evidence + 2 * np.log(visible + NONE_VISIBLE)
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)

@@ -198,6 +198,6 @@ def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> V
         place = np.searchsorted(cells.ends, np.floor(observations.tail))
         logs = logs + np.log(masses[:, place] / cells.widths[place] + 1e-300).sum(axis=1)
     total = counts @ means + observations.tail.sum()
-    spread = counts @ variances + float(observations.noise.variance_at(observations.tail).sum())
+    spread = counts @ variances + observations.tail_variance
     spread = np.maximum(spread + observations.total_variance, 1e-6)
     return np.asarray(logs - 0.5 * (observations.total - total) ** 2 / spread - 0.5 * np.log(spread))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from localdp.priors.base import FittedPrior
-from localdp.priors.fitting.observations import NOISE_REACH, Observations
+from localdp.priors.fitting.observations import Observations
 from localdp.priors.steps import StepPrior
 from localdp.types import Vector
 
@@ -37,16 +37,17 @@ class Cells:
     @classmethod
     def of(cls, observations: Observations) -> Cells:
         """Cells that are short beside the noise of these observations."""
-        n, noise = float(observations.n), observations.noise
-        finest = max(1.0, noise.deviation / _PER_DEVIATION)
-        reach = observations.cut + NOISE_REACH * noise.deviation_at(observations.cut)
+        n, start = float(observations.n), float(_WHOLE)
         ends = [np.arange(0.0, min(_WHOLE, n) + 1)]
-        growing = min(finest / _GROWTH, reach)  # below this frequency, 3% of it is less than `finest`
-        ends.append(_geometric(_WHOLE, min(growing, n)))
-        start = max(growing, _WHOLE)
-        if start < n:
-            ends.append(np.arange(start, min(reach, n) + finest, finest).round())
-            ends.append(_geometric(max(start, reach), n))
+        for deviation, reach in observations.scales:
+            finest = max(1.0, deviation / _PER_DEVIATION)
+            growing = min(finest / _GROWTH, reach)  # below this frequency, 3% of it is less than `finest`
+            ends.append(_geometric(start, min(growing, n)))
+            start = max(growing, start)
+            if start < n:
+                ends.append(np.arange(start, min(reach, n) + finest, finest).round())
+                start = max(start, reach)
+        ends.append(_geometric(start, n))
         every = np.unique(np.concatenate([*ends, [n]]))
         return cls(_read_only(every[every <= n]))
 
@@ -62,8 +63,7 @@ class Cells:
 
     def within_reach(self, observations: Observations) -> slice:
         """The cells that the estimates of the core may come from."""
-        noise = observations.noise
-        return slice(0, 1 + int(np.searchsorted(self.ends, noise.core + NOISE_REACH * noise.deviation_at(noise.core))))
+        return slice(0, 1 + int(np.searchsorted(self.ends, observations.reach)))
 
     def masses(self, prior: FittedPrior) -> Vector:
         """The mass of each cell under a prior that has no atoms."""

@@ -29,7 +29,8 @@ import numpy as np
 from localdp.errors import InvalidInputError
 from localdp.priors.base import FittedPrior, Prior
 from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import Observations
+from localdp.priors.fitting.noise_by_item import NoiseByItem
+from localdp.priors.fitting.observations_by_item import observations_of
 from localdp.priors.fitting.predictive import Predictive
 from localdp.types import Progress, Vector
 from localdp.validation import checked_amount, checked_seed
@@ -77,7 +78,7 @@ class GoodnessOfFit:
 
 def goodness_of_fit(
     estimates: Vector,
-    noise: Noise,
+    noise: Noise | NoiseByItem,
     n: int,
     prior: Prior | FittedPrior,
     method: str | None = None,
@@ -98,8 +99,8 @@ def goodness_of_fit(
     def fitted(seen: Vector, users: int) -> FittedPrior:
         if isinstance(prior, FittedPrior):
             return prior
-        assumed = Noise(noise.variance) if prior.constant_noise else noise
-        return prior.fit(Observations.usable(seen, assumed, users, users), method)
+        assumed = noise.without_excess if prior.constant_noise else noise
+        return prior.fit(observations_of(seen, assumed, users, users), method)
 
     observed = fitted(estimates, n)
     predicted = Predictive.of(observed, usable)

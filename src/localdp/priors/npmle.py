@@ -88,7 +88,7 @@ def candidate_frequencies(observations: Observations) -> Vector:
     top = max(1.0, min(float(observations.n), points.max() + deviation))
     step = candidate_step(observations)
     small = np.exp(np.linspace(0.0, np.log(max(2.0, step)), 24)).round()
-    even = np.arange(step, top + step, step).round()
+    even = observations.ladder(5, top).round()
     return np.unique(np.minimum(np.concatenate([[0.0], small, even]), np.floor(top)))
 
 

@@ -69,7 +69,7 @@ def core_log_likelihood(prior: FittedPrior, observations: Observations) -> float
     else:
         quadrature = observations.quadrature(prior.first, prior.edges)
         if isinstance(prior, ParametricPrior) and prior.feature is not None:
-            quadrature = mass_quadrature(prior.family, prior.theta, observations.n, observations.noise.deviation)
+            quadrature = mass_quadrature(prior.family, prior.theta, observations.n, observations.panel_scales)
         k, log_mass = quadrature.nodes, prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
         if prior.first > 0:
             k, log_mass = np.append(0.0, k), np.append(prior.zero, log_mass)

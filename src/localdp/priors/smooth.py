@@ -136,7 +136,7 @@ class Smooth(Prior):
             basis.at(observations.tail),
             observations.d,
             float(observations.tail.sum()),
-            float(observations.noise.variance_at(observations.tail).sum()),
+            observations.tail_variance,
             observations.total,
             observations.total_variance,
         )

@@ -74,6 +74,15 @@ class Noise:
         """Whether the noise of all items, rare and frequent, is so small that it can be ignored."""
         return self.deviation < NEGLIGIBLE and self.excess <= 0
 
+    @property
+    def without_excess(self) -> Noise:
+        """Gaussian noise of the same variance, if holders add none."""
+        return Noise(self.variance)
+
+    def widened(self, factor: float) -> Noise:
+        """Gaussian noise with this many times the variance."""
+        return Noise(self.variance * factor, self.excess * factor)
+
     def usable(self, n: int) -> Self:
         """The same noise, with its deviation limited so that sums and logarithms can be computed.
 

@@ -24,6 +24,10 @@ NOISE_REACH = 12.0
 """Noise of more than this many deviations is neglected: its probability is 1e-33."""
 
 
+Scale = tuple[float, float]
+"""A deviation of the noise, and the frequency up to which sums must be as fine as that."""
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """Estimates of d items among n users, with their noise, and the sum of all frequencies if it is known.
@@ -87,6 +91,30 @@ class Observations:
         """The frequency where the core ends and the far tail begins."""
         return self.noise.core
 
+    @property
+    def reach(self) -> float:
+        """The largest frequency that estimates of the core may come from."""
+        return self.cut + NOISE_REACH * self.noise.deviation_at(self.cut)
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """How fine sums over the core must be: several scales, the finest first, if the noise differs by item."""
+        return ((self.noise.deviation, self.reach),)
+
+    @property
+    def panel_scales(self) -> tuple[Scale, ...]:
+        """The same for panels around a narrow bulk, where the noise that holders add does not matter."""
+        return ((self.noise.deviation, (CORE_DEVIATIONS + NOISE_REACH) * self.noise.deviation),)
+
+    @property
+    def tail_variance(self) -> float:
+        """The variance of the sum of the far tail."""
+        return float(self.noise.variance_at(self.tail).sum())
+
+    def count_above(self, deviations: float) -> int:
+        """How many estimates are larger than this many deviations of their noise."""
+        return int(np.count_nonzero(self.estimates > deviations * self.noise.deviation))
+
     @cached_property
     def tail(self) -> Vector:
         """The estimates beyond the cut in ascending order; those above n are taken as n."""
@@ -100,20 +128,12 @@ class Observations:
         next to nothing: all of them mean the smallest frequency.
         """
         core = self.estimates[self.estimates <= self.cut]
-        if not core.size:
-            return np.zeros(0), np.zeros(0)
-        # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
-        step = max(self.noise.deviation, np.sqrt(max(self.noise.excess, 0.0))) / BINS_PER_DEVIATION
-        # Where possible estimates are farther apart than that, they are the grid, and none is split.
-        step = max(step, self.noise.spacing)
-        start = max(float(core.min()), -CORE_DEVIATIONS * self.noise.deviation)
-        place = (np.maximum(core, start) - start) / step
-        left = np.floor(place + 1e-9).astype(np.int64)  # the grid may be that of all possible estimates
-        share = np.maximum(place - left, 0.0)
-        size = int(left.max()) + 2
-        weights = np.zeros(size) + np.bincount(left, 1 - share, size) + np.bincount(left + 1, share, size)
-        used = weights > 0
-        return start + step * np.flatnonzero(used).astype(np.float64), weights[used]
+        return on_grid(core, self.noise) if core.size else (np.zeros(0), np.zeros(0))
+
+    def ladder(self, per_deviation: float, top: float) -> Vector:
+        """Numbers from near 0 to just above `top`, so many to a deviation of the noise, and at least 1 apart."""
+        step = max(min(self.noise.deviation, float(self.n)) / per_deviation, 1.0)
+        return np.arange(step, top + step, step)
 
     def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
         """Nodes for the likelihood of the core: frequencies from `first` to as far beyond the cut as noise reaches.
@@ -140,3 +160,20 @@ class Observations:
         logs = self.noise.log_likelihood(self.binned[0], k)
         largest = logs.max(axis=1, initial=-np.inf)
         return np.exp(logs - largest[:, None]), largest
+
+
+def on_grid(estimates: Vector, noise: Noise, counts: Vector | float = 1.0) -> tuple[Vector, Vector]:
+    """Points of a grid, and how many estimates each stands for, if each estimate counts as many as `counts` says."""
+    # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
+    step = max(noise.deviation, np.sqrt(max(noise.excess, 0.0))) / BINS_PER_DEVIATION
+    # Where possible estimates are farther apart than that, they are the grid, and none is split.
+    step = max(step, noise.spacing)
+    start = max(float(estimates.min()), -CORE_DEVIATIONS * noise.deviation)
+    place = (np.maximum(estimates, start) - start) / step
+    left = np.floor(place + 1e-9).astype(np.int64)  # the grid may be that of all possible estimates
+    share = np.maximum(place - left, 0.0)
+    size = int(left.max()) + 2
+    weights = np.zeros(size)
+    weights += np.bincount(left, counts * (1 - share), size) + np.bincount(left + 1, counts * share, size)
+    used = weights > 0
+    return start + step * np.flatnonzero(used).astype(np.float64), weights[used]

@@ -22,8 +22,7 @@ from scipy.special import logsumexp
 from localdp.errors import InvalidInputError
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, logarithmic, panels, whole_numbers
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.fitting.noise import CORE_DEVIATIONS
-from localdp.priors.fitting.observations import NOISE_REACH, Observations
+from localdp.priors.fitting.observations import Observations, Scale
 from localdp.types import Vector
 from localdp.validation import shown
 
@@ -151,7 +150,7 @@ class ParametricFamily(Prior):
 
     def _moving_sums(self, observations: Observations, theta: Vector) -> _Sums:
         """For a narrow bulk, nodes that move with it."""
-        data_nodes = mass_quadrature(self, theta, observations.n, observations.noise.deviation)
+        data_nodes = mass_quadrature(self, theta, observations.n, observations.panel_scales)
         return _Sums(data_nodes, *observations.likelihood(data_nodes.nodes), data_nodes)
 
     def __repr__(self) -> str:
@@ -223,23 +222,33 @@ class ParametricPrior(FittedPrior):
         return np.array([] if self.feature is None else [self.feature[0]], np.float64)
 
 
-def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, noise: float = np.inf) -> Quadrature:
+def mass_quadrature(family: ParametricFamily, theta: Vector, n: int, scales: tuple[Scale, ...] = ()) -> Quadrature:
     """A quadrature for the sum of the mass function over all frequencies.
 
-    A narrow bulk is covered by panels no wider than its width. `noise` is the deviation of the noise, if the summand
-    is the mass times the likelihood of an estimate in the core. Panels are then no wider than that either, and cover
-    what lies between the bulk and the estimates too: outliers may pull the summand far out of the bulk.
+    A narrow bulk is covered by panels no wider than its width. `scales` are those of the noise, if the summand is the
+    mass times the likelihood of an estimate in the core. Panels are then no wider than these deviations either, and
+    cover what lies between the bulk and the estimates too: outliers may pull the summand far out of the bulk.
     """
     feature = family.feature(theta)
     if feature is None:
         return logarithmic(family.first, n)
     centre, width = feature
     low, high = (int(np.clip(round(centre + side * FEATURE_REACH * width), family.first, n)) for side in (-1, 1))
-    parts = _bulk(low, high, centre, min(width, noise))
-    if np.isfinite(noise):
-        top = max(high, int(min((CORE_DEVIATIONS + NOISE_REACH) * noise, n)))
-        parts += [*_covered(family.first, low - 1, noise), *_covered(high + 1, top, noise)]
+    parts = _bulk(low, high, centre, min(width, scales[0][0] if scales else np.inf))
+    if scales:
+        top = max(high, int(min(scales[-1][1], n)))
+        parts += [*_in_scales(family.first, low - 1, scales), *_in_scales(high + 1, top, scales)]
     return Quadrature.join(*parts)
+
+
+def _in_scales(low: int, high: int, scales: tuple[Scale, ...]) -> list[Quadrature]:
+    """Panels for the whole numbers from low to high, of the width of each scale up to where it reaches."""
+    parts = []
+    for deviation, reach in scales[:-1]:
+        stop = int(min(high, reach))
+        parts += _covered(low, stop, deviation)
+        low = max(low, stop + 1)
+    return [*parts, *_covered(low, high, scales[-1][0])]
 
 
 def _bulk(low: int, high: int, centre: float, widest: float) -> list[Quadrature]:

@@ -17,6 +17,8 @@ from scipy.special import ndtr
 from localdp.kernels.quadrature import EXACT_UP_TO, panels
 from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.noise import Noise
+from localdp.priors.fitting.noise_by_item import NoiseByItem
+from localdp.priors.fitting.observations_by_item import MOST_CLASSES
 from localdp.priors.fitting.parametric import FEATURE_REACH
 from localdp.types import Vector
 
@@ -41,10 +43,10 @@ class Predictive:
     first: Vector
     last: Vector
     mass: Vector
-    noise: Noise
+    noise: Noise | NoiseByItem
 
     @classmethod
-    def of(cls, prior: FittedPrior, noise: Noise) -> Predictive:
+    def of(cls, prior: FittedPrior, noise: Noise | NoiseByItem) -> Predictive:
         """The distribution under this prior and noise."""
         if prior.atoms is not None:
             k, logs = prior.atoms
@@ -59,8 +61,15 @@ class Predictive:
         return cls(first, last, mass / mass.sum(), noise)
 
     def cdf(self, x: Vector) -> Vector:
-        """Pr(fhat <= x) for each x."""
-        deviation = np.sqrt(self.noise.variance_at((self.first + self.last) / 2))
+        """Pr(fhat <= x) for each x, where an item is chosen at random if their noise differs."""
+        if isinstance(self.noise, Noise):
+            return self._cdf_under(self.noise, x)
+        classes = self.noise.classes(MOST_CLASSES)
+        shares = np.array([part.items.size for part in classes]) / self.noise.variances.size
+        return np.asarray(shares @ [self._cdf_under(part.noise, x) for part in classes])
+
+    def _cdf_under(self, noise: Noise, x: Vector) -> Vector:
+        deviation = np.sqrt(noise.variance_at((self.first + self.last) / 2))
         wide = self.last > self.first
         single = ndtr((x[:, None] - self.first[~wide]) / deviation[~wide]) @ self.mass[~wide]
         a, b, s = self.first[wide] - 0.5, self.last[wide] + 0.5, deviation[wide]
@@ -68,12 +77,22 @@ class Predictive:
         return np.asarray(single + spread @ (self.mass[wide] * s / (b - a)))
 
     def draw(self, size: int, generator: np.random.Generator) -> tuple[Vector, Vector]:
-        """True frequencies of so many items, and their estimates."""
+        """True frequencies of so many items, and their estimates.
+
+        If the noise differs by item and there are as many items as it is given for, each has its own. If there are
+        others, they are drawn at random among them.
+        """
         total = np.cumsum(self.mass)
         cell = np.minimum(np.searchsorted(total, generator.random(size) * total[-1], side="right"), total.size - 1)
         width = self.last[cell] - self.first[cell] + 1
         frequencies = self.first[cell] + np.floor(generator.random(size) * width)
-        noise = generator.standard_normal(size) * np.sqrt(self.noise.variance_at(frequencies))
+        if isinstance(self.noise, Noise):
+            variances = self.noise.variance_at(frequencies)
+        else:
+            every = self.noise.variances.size
+            items = np.arange(every) if size == every else generator.integers(0, every, size)
+            variances = self.noise.variance_of(items, frequencies)
+        noise = generator.standard_normal(size) * np.sqrt(variances)
         return frequencies, frequencies + noise
 
 

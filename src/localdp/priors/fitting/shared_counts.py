@@ -99,7 +99,7 @@ class SharedCounts(Observations):
     def log_likelihood(self, prior: FittedPrior) -> float:
         """The log-likelihood of all counts under a prior."""
         if isinstance(prior, ParametricPrior) and prior.feature is not None:  # a bulk that may be narrow
-            quadrature = mass_quadrature(prior.family, prior.theta, self.n, self.noise.deviation)
+            quadrature = mass_quadrature(prior.family, prior.theta, self.n, self.panel_scales)
         else:
             quadrature = self.quadrature(prior.first, prior.edges)
         k, masses = quadrature.nodes, prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
