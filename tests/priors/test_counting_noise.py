@@ -123,3 +123,20 @@ def test_one_user_gives_finite_results(counts, p, q):
     assert np.isfinite(found.std).all()
     assert (found.frequencies >= 0).all()
     assert (found.frequencies <= 1).all()
+
+
+def test_two_items_whose_estimates_add_up_say_as_much_as_one_of_them():
+    plan = ldp.Plan(2, "grr", 3.0)
+    noise = CountingNoise.of(2_000, float(plan.mechanism.p_star), float(plan.mechanism.q_star))
+    k = np.arange(1_200.0, 1_500.0)
+    one = noise.log_likelihood(np.array([1_333.0]), k)[0]
+    each = noise.widened(2)
+    both = each.log_likelihood(np.array([1_333.0]), k)[0] + each.log_likelihood(np.array([667.0]), 2_000 - k)[0]
+    np.testing.assert_allclose(both - both.max(), one - one.max(), atol=1e-9)
+
+
+def test_calibrate_counts_no_information_twice_where_estimates_add_up_by_themselves():
+    # grr with two items: the posterior's deviation is the standard error, not 0.7 of it.
+    estimate = ldp.Plan(2, "grr", 3.0).simulate([1_333, 667], seed=1).estimate()
+    low, high = estimate.calibrate().interval(0.9)
+    assert float(high[0] - low[0]) == pytest.approx(2 * 1.645 * estimate.std_error, rel=0.1)

@@ -37,8 +37,7 @@ def seen_by(prior: Prior | FittedPrior, estimate: Estimate, variances: Vector) -
         noise = counting if counting.matters(estimate.domain.size) else noise
     if estimate.total is None or not prior.uses_total:
         return estimate.frequencies, noise
-    exact = isinstance(noise, CountingNoise)
-    if adds_up_by_itself(estimate.frequencies, estimate.total) and estimate.domain.size > 1 and not exact:
+    if adds_up_by_itself(estimate.frequencies, estimate.total) and estimate.domain.size > 1:
         # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
         noise = noise.widened(1 / (1 - 1 / estimate.domain.size))
     return moved_to_total(estimate.frequencies, estimate.total, variances), noise

@@ -22,11 +22,16 @@ right to a few parts in a thousand even where n q* is 2; tests compare them with
 
 Where n q* is below 0.1, hardly any report supports an item by chance. The formula fails there, because c can be no
 larger than k by much. The number of these reports is then a Poisson number, and the sum over it has few terms.
+
+**Estimates that add up to n by themselves**, as those of grr do, are d numbers that say no more than d - 1 do. To use
+them one by one and then the total as well would count one of them twice. So each is given the share 1 - 1/d of its
+log-likelihood, which widens the noise by 1/(1 - 1/d). With two items this is exact: one count determines the other, and
+half of the information comes from each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -55,6 +60,8 @@ class CountingNoise(Noise):
     users: int = 0
     p: float = 1.0
     q: float = 0.0
+    share: float = 1.0
+    """The share of the log-likelihood that counts."""
 
     @classmethod
     def of(cls, users: int, p: float, q: float) -> CountingNoise:
@@ -69,6 +76,10 @@ class CountingNoise(Noise):
     @property
     def lowest(self) -> float:
         return -self.users * self.q / (self.p - self.q)  # no report supports the item
+
+    def widened(self, factor: float) -> CountingNoise:
+        wide = super().widened(factor)
+        return replace(self, variance=wide.variance, excess=wide.excess, share=self.share / factor)
 
     def matters(self, items: int) -> bool:
         """Whether the tails of this noise differ from Gaussian ones among this many items."""
@@ -90,6 +101,7 @@ class CountingNoise(Noise):
         for start in range(0, counts.size, rows):
             part = slice(start, start + rows)
             logs[part] = formula(counts[part, None], held, float(self.users), self.p, self.q)
+        logs *= self.share
         return logs
 
 

@@ -80,7 +80,7 @@ class Noise:
         return Noise(self.variance)
 
     def widened(self, factor: float) -> Noise:
-        """Gaussian noise with this many times the variance."""
+        """Noise of the same kind with this many times the variance."""
         return Noise(self.variance * factor, self.excess * factor)
 
     def usable(self, n: int) -> Self:
