@@ -14,7 +14,7 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	$(BIN)/localdp demo
 	@echo "  . $(BIN)/activate                        # puts localdp on your path"
 
-test: lint  ## Run the linters, the type checker and every test, on all processors
+test: lint  ## Run the linters, the type checker and every test: ten minutes on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
@@ -41,10 +41,11 @@ vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: l
 clean:  ## Remove the environment and everything built
 	rm -rf $(VENV) benchmarks/.peers docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
+# The extras are those that the demo and the tutorial need.
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "localdp needs Python 3.11 or later; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[files,plots]'
 	@touch $@
 
 $(VENV)/fast: $(VENV)/base

@@ -1,6 +1,8 @@
-"""Python in README.md and docs/ is run as tests, each page from top to bottom."""
+"""Python in README.md and docs/ is run as tests, each page from top to bottom, and must print what the page shows."""
 
+from shown_output import compare, run
 from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
-pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"]).pytest()
+parsers = [CodeBlockParser("python", run), CodeBlockParser("text", compare), SkipParser()]
+pytest_collect_file = Sybil(parsers=parsers, patterns=["*.md"]).pytest()

@@ -63,7 +63,7 @@ def test_the_mutant_is_in_the_documentation(mutant):
 
 @pytest.mark.parametrize("check", MECHANISM_CHECKS, ids=lambda check: check.__name__)
 def test_the_check_is_in_the_documentation(check):
-    assert f"| `{check.__name__}` |" in (DOCS / "checks.md").read_text("utf-8")
+    assert f"- **`{check.__name__}`** " in (DOCS / "checks.md").read_text("utf-8")
 
 
 @pytest.mark.slow
