@@ -390,7 +390,7 @@ def test_no_indices_are_an_empty_array():
         ([1.0], "1 value not among 0..6: 1.0;"),
         ([math.nan], "1 value not among 0..6: nan;"),
         ([math.inf, 1], "not among 0..6: inf"),
-        (["1"], "1 value not among 0..6: '1';"),
+        (["1"], "1 value not among 0..6: '1' (the items are numbers, and this is text);"),
         ([Fraction(1)], "1 value not among 0..6: Fraction(1, 1);"),
         ([Decimal(1)], "1 value not among 0..6: Decimal('1');"),
         ([[1, 2]], "1 value not among 0..6: [1, 2];"),

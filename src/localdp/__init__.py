@@ -14,18 +14,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from localdp import datasets, errors, mechanisms, metrics
-from localdp.domain import Domain
-from localdp.errors import DoubtfulEstimateWarning, LocalDPError
-from localdp.estimate import Estimate
-from localdp.hitters import HeavyHitters
-from localdp.mechanisms import Channel, Mechanism
-from localdp.plan import Aggregate, Plan, Reports
-from localdp.table import Table
-
 if TYPE_CHECKING:
+    from localdp import datasets, errors, mechanisms, metrics
     from localdp.advice import Advice, advise
+    from localdp.domain import Domain
+    from localdp.errors import DoubtfulEstimateWarning, LocalDPError
+    from localdp.estimate import Estimate
     from localdp.estimate.calibrated import Calibrated
+    from localdp.hitters import HeavyHitters
+    from localdp.mechanisms import Channel, Mechanism
+    from localdp.plan import Aggregate, Plan, Reports
     from localdp.priors import (
         NPMLE,
         Bulk,
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
         Prior,
         Smooth,
     )
+    from localdp.table import Table
 
 __version__ = "0.1.0.dev0"
 
@@ -77,12 +76,33 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import priors and advice at first use: they need SciPy, which takes longer to load than all the rest together."""
-    if name in __all__:
-        import importlib
+_SOURCES = {
+    **dict.fromkeys(("Advice", "advise"), "advice"),
+    **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
+    **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
+    **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
+    "Calibrated": "estimate.calibrated",
+    "Domain": "domain",
+    "Estimate": "estimate",
+    "HeavyHitters": "hitters",
+    "Table": "table",
+}
+"""The module of each public name that is neither a module itself nor a prior."""
 
-        sources = {"Calibrated": "localdp.estimate.calibrated", "Advice": "localdp.advice", "advise": "localdp.advice"}
-        source = sources.get(name, "localdp.priors")
-        return getattr(importlib.import_module(source), name)
-    raise AttributeError(f"module 'localdp' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at first use: NumPy and SciPy take longer to load than `localdp --help` takes to answer."""
+    if name not in __all__:
+        raise AttributeError(f"module 'localdp' has no attribute {name!r}")
+    from importlib import import_module
+
+    if name in ("datasets", "errors", "mechanisms", "metrics"):
+        found: Any = import_module(f"localdp.{name}")
+    else:
+        found = getattr(import_module(f"localdp.{_SOURCES.get(name, 'priors')}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

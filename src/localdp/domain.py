@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,10 @@ from localdp.types import Indices
 from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, shown
 
 Item = str | int | float | bool
+
+_NUMBERS = "the items are numbers, and this is text"
+_TEXT = "the items are text, and this is a number"
+_OVERLOOKED = "it differs from an item only in spaces, capitals or the way accents are written"
 
 
 class Domain(Frozen):
@@ -108,8 +113,43 @@ class Domain(Frozen):
         places = [self._index.get(_text_key(value), rest) for value in listed]
         if None in places:
             strangers = [value for value, place in zip(listed, places, strict=True) if place is None]
-            raise _unknown(strangers, f"the {self.size} items of the domain")
+            raise _unknown(strangers, f"the {self.size} items of the domain", self.near_miss(strangers[0]))
         return np.array(places, np.int64)
+
+    def near_miss(self, value: object) -> str | None:
+        """Why a value that is not an item looks like one, as a remark without the value; None if it does not.
+
+        >>> Domain(["0", "1"]).near_miss(0)
+        'the items are text, and this is a number'
+        >>> Domain(["tea", "coffee"]).near_miss("Tea ")
+        'it differs from an item only in spaces, capitals or the way accents are written'
+        """
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(self.items, range):
+            return _NUMBERS if isinstance(plain, str) and _is_index(plain.strip(), self.size) else None
+        if isinstance(plain, str):
+            if plain.strip() in {str(item) for item in self.items if not isinstance(item, str)}:
+                return _NUMBERS
+            alike = _folded(plain) in {_folded(item) for item in self.items if isinstance(item, str)}
+            return _OVERLOOKED if alike else None
+        is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
+        return _TEXT if is_number and str(plain) in self.items else None
+
+    def lookalikes(self) -> tuple[str, str] | None:
+        """Two items that look the same, because they are one text in two Unicode forms; None if there are none.
+
+        >>> Domain(["caf\\u00e9", "cafe\\u0301"]).lookalikes() is None
+        False
+        """
+        texts = [] if isinstance(self.items, range) else [item for item in self.items if isinstance(item, str)]
+        if "".join(texts).isascii():
+            return None
+        seen: dict[str, str] = {}
+        for text in texts:
+            first = seen.setdefault(unicodedata.normalize("NFC", text), text)
+            if first is not text:
+                return first, text
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """The domain as a JSON value."""
@@ -205,19 +245,30 @@ def checked_indices(values: Any, size: int) -> Indices:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         listed = array.tolist() if array.ndim else [values]
         strange = [value for value in listed if type(value) is not int or not 0 <= value < size]
-        raise _unknown(strange or listed, places)
+        text = bool(strange) and isinstance(strange[0], str) and _is_index(strange[0].strip(), size)
+        raise _unknown(strange or listed, places, _NUMBERS if text else None)
     outside = (array < 0) | (array >= size)
     if outside.any():
         raise _unknown(array[outside].tolist(), places)
     return array.astype(np.int64)
 
 
-def _unknown(values: list[Any], what: str) -> UnknownItemError:
-    """The error that names a few values that are not among `what`."""
+def _is_index(text: str, size: int) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < size
+
+
+def _folded(text: str) -> str:
+    """The text without what is easily overlooked: spaces around it, capitals, Unicode forms."""
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def _unknown(values: list[Any], what: str, hint: str | None = None) -> UnknownItemError:
+    """The error that names a few values that are not among `what`, with a hint if there is one."""
     distinct = list(dict.fromkeys(map(shown, values)))
     examples = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
     return UnknownItemError(
-        f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {examples}; "
+        f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {examples}"
+        f"{f' ({hint})' if hint else ''}; "
         "give the plan a catch-all item for them, as in Plan(items, other='something else'). Leaving such users out "
         "would tell that they hold none of the items"
     )

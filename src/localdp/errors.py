@@ -128,3 +128,7 @@ class WireError(InvalidInputError):
 
 class DoubtfulEstimateWarning(UserWarning):
     """The estimates contradict their stated noise or their known total, so results that rest on them are doubtful."""
+
+
+class LookalikeItemsWarning(UserWarning):
+    """Two items of a plan look the same, because they are one text in two Unicode forms."""

@@ -264,7 +264,15 @@ def _integer(value: object) -> int | None:
 
 
 def shown(value: object, longest: int = 40) -> str:
-    """The value as an error message shows it, at most `longest` characters long."""
+    """The value as an error message shows it, at most `longest` characters long.
+
+    >>> shown("tea"), shown(int), shown(object())
+    ("'tea'", 'the class int', 'an object of type object')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__:.{longest}}"
+    if type(value).__repr__ is object.__repr__:  # it would show an address in memory
+        return f"an object of type {type(value).__name__:.{longest}}"
     try:
         return f"{value!r:.{longest}}"
     except ValueError:  # Python refuses to print whole numbers of more than 4,300 digits

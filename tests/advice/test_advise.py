@@ -151,14 +151,25 @@ def test_the_users_found_are_the_fewest():
         assert share == pytest.approx(0.005 if "smallest_share" in target else 0.002, rel=1e-3)
 
 
-def test_without_an_epsilon_a_ladder_is_climbed():
-    advice = ldp.advise(100, 1_000_000)
-    assert advice.table()["epsilon"].tolist() == [0.5, 1.0, 2.0, 4.0]
-    seen = advice.table()["share seen"]
-    assert advice.epsilon == advice.table()["epsilon"][np.argmax(seen <= 0.01)]
+def test_without_an_epsilon_the_smallest_that_detects_a_common_item_is_taken():
+    advice = ldp.advise(100, 50_000)
+    assert advice.table()["epsilon"].tolist() == [0.5, 1.0, 2.0, advice.epsilon, 4.0]
+    assert advice.chosen.smallest_share <= 0.01
+    assert ldp.advise(100, 50_000, epsilon=advice.epsilon - 0.05).chosen.smallest_share > 0.01
+    assert f"Take epsilon {advice.epsilon:g}: it is the smallest" in advice.why[0]
+    assert "would be just enough" not in " ".join(advice.why)
+    assert ldp.advise(100, 50_000, smallest_share="1%").epsilon == advice.epsilon
+    many = ldp.advise(100, 10_000_000)
+    assert many.epsilon < 0.5
+    assert many.table()["epsilon"].tolist() == [many.epsilon, 0.5, 1.0, 2.0, 4.0]
+
+
+def test_a_target_out_of_reach_is_no_reason_for_a_large_epsilon():
     few = ldp.advise(1_000, 500)
-    assert few.epsilon == 4.0
-    assert "so few users" in few.why[0]
+    assert few.epsilon == 1.0
+    assert "no epsilon to recommend" in few.why[0]
+    assert f"{few.users_needed:,} users instead of 500" in few.why[0]
+    assert few.table()["share seen"].min() > 0.01
 
 
 def test_too_few_users_and_too_much_epsilon_are_said():

@@ -132,11 +132,24 @@ def test_a_target_says_how_many_users_it_needs_and_whether_they_are_there():
     assert "; " not in sentences.reached(target, made, None, [(2.0, 5_000)])
 
 
-def test_an_epsilon_that_would_be_just_enough_is_named_if_it_is_smaller():
-    assert "(Epsilon 2.09 would be just enough.)" in sentences.smallest_epsilon_that_detects(0.01, 4.0, 2.09)
-    assert "just enough" not in sentences.smallest_epsilon_that_detects(0.01, 4.0, 4.0)
-    assert "not detected at any" in sentences.no_epsilon_detects(0.01, 4.0, 12_345)
-    assert "12,345 users would be needed" in sentences.no_epsilon_detects(0.01, 4.0, 12_345)
+def test_a_target_out_of_reach_names_what_would_do_and_each_of_it_does():
+    target = Target(share=0.01)
+    said = sentences.out_of_reach(target, 1_000, 600_000, 1.0, 1.04)
+    assert "no epsilon to recommend: up to 1.04, none is enough" in said
+    users, items, share = re.search(
+        r"this would do: ([\d,]+) users instead of 600,000, at most (\d+) items instead of 1,000 or looking only for "
+        r"items that at least ([\d.]+)% of the users hold\.",
+        said,
+    ).groups()
+    mechanism = create("auto", 1_000, 1.0).mechanism
+    assert int(users.replace(",", "")) == target.users(mechanism) > 600_000
+    assert target.smallest_epsilon(int(items), 600_000) <= 1.0 < target.smallest_epsilon(int(items) + 1, 600_000)
+    assert Target(share=float(share) / 100).users(mechanism) <= 601_000
+    hopeless = sentences.out_of_reach(target, 1_000, 500, 1.0, 4.0)
+    assert "fewer items alone would not be enough" in hopeless
+    error = sentences.out_of_reach(Target(error=0.001), 1_000, 20_000, 1.0, 4.0)
+    larger = float(re.search(r"a standard error of ([\d.]+)% of the users", error[250:]).group(1)) / 100
+    assert Target(error=larger).users(mechanism) <= 20_000
 
 
 def test_the_picture_marks_all_errors_on_one_scale():

@@ -95,7 +95,8 @@ def test_a_target_out_of_reach_says_what_epsilon_4_needs():
     target = Target(share=1e-6)
     needed = target.users(create("auto", 10, 4.0).mechanism)
     with pytest.raises(
-        InvalidInputError, match=f"too few to detect an item .* at epsilon 4, {needed:,} users would be"
+        InvalidInputError,
+        match=f"too few to detect an item .* At epsilon 4 this would do: {needed:,} users instead of 100",
     ):
         target.epsilon(10, 100)
 

@@ -51,7 +51,9 @@ def test_reproduce_runs_on_a_file(tmp_path):
     sources = [source for _, source in verdicts]
     assert sources.count("mean-variance") == sources.count("mle") > 5
     assert sources.count("here") > 5
-    assert done.stdout.count("the paper: ") == sources.count("here") + sources.count("mle")
+    said = " ".join(done.stdout.split())
+    assert re.search(r"Gain at epsilon \d, the paper: Calibrate improves on Zero", said)
+    assert said.count(", the paper: ") == sources.count("here") + sources.count("mle")
     assert (tmp_path / "run" / "index.html").is_file()
     assert "localdp reproduce --data own.dat --trials 1 --quick" in (tmp_path / "run" / "report.md").read_text()
 

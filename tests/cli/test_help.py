@@ -51,7 +51,7 @@ def test_nothing_asked_shows_the_help(tmp_path):
     assert "; see" not in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("unknown",), ("demo", "--nothing"), ("reproduce", "--trials", "0")])
+@pytest.mark.parametrize("arguments", [("unknown",), ("demo", "--nothing"), ("estimate",)])
 def test_a_command_that_is_not_there_says_how_to_get_help(tmp_path, arguments):
     done = localdp(*arguments, cwd=tmp_path)
     assert done.returncode == 2

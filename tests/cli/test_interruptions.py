@@ -1,7 +1,8 @@
-"""A full disk, Ctrl-C and a closed pipe: one line, the right code, and nothing left behind."""
+"""A full disk, Ctrl-C, other signals and a closed pipe: one line, the right code, and nothing left behind."""
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -36,21 +37,69 @@ def test_a_full_disk_is_one_line_code_1_and_leaves_nothing(collected, large, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupting_is_one_line_code_130_and_leaves_nothing(collected, large, tmp_path):
-    command = [COMMAND, "privatize", large, "-p", collected / "plan.json", "-o", "r.csv"]
+def _listen():
+    """A shell starts jobs in the background with SIGINT ignored, and the command would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
-    def listen():  # a shell starts jobs in the background with SIGINT ignored, and the command would inherit that
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+@pytest.mark.parametrize(
+    ("number", "lines"), [(signal.SIGINT, 1), (signal.SIGTERM, 0), (signal.SIGHUP, 0)], ids=lambda value: str(value)
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_signal_at_work_leaves_nothing(collected, large, tmp_path, number, lines, kind):
+    command = [COMMAND, "privatize", large, "-p", collected / "plan.json", "-o", f"r.{kind}"]
     with subprocess.Popen(  # noqa: S603
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=_listen
     ) as process:
         while not list(tmp_path.iterdir()) and process.poll() is None:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         shown = process.communicate()[1]
+    assert process.returncode == 128 + number
+    assert len(shown.splitlines()) == lines
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("module", ["typer", "localdp.cli.app", "numpy", "localdp.plan"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_modules_are_imported_shows_no_traceback(tmp_path, number, module):
+    """Python tells what it has imported; the signal is sent when the module is told."""
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    with subprocess.Popen(  # noqa: S603
+        [COMMAND, "plan", "--size", "5"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_listen,
+        env=environment,
+    ) as process:
+        for line in process.stderr:
+            if line.rstrip().endswith(f" {module}"):
+                break
+        process.send_signal(number)
+        rest = [line for line in process.stderr if not line.startswith("import time:")]
+        process.wait()
+    assert process.returncode in (-number, 128 + number)
+    assert rest in ([], ["localdp: interrupted\n"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_reproduce_and_its_processes_in_one_line(tmp_path):
+    with subprocess.Popen(  # noqa: S603
+        [COMMAND, "reproduce", "--quick", "--dataset", "retail"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_listen,
+        start_new_session=True,
+    ) as process:
+        time.sleep(8)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
+        shown = process.communicate(timeout=120)[1]
     assert process.returncode == 130
-    assert len(shown.splitlines()) == 1
+    assert shown == "localdp: interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -32,11 +32,13 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
 
 
 def test_files_of_reports_and_aggregates_add_up(collected, tmp_path):
-    parts = [collected / name for name in ("reports.csv", "reports.parquet", "reports.arrow", "counts.agg")]
+    parts = [collected / name for name in ("reports.csv", "reports.arrow", "counts.agg")]
     done = localdp("aggregate", *parts, "-p", collected / "plan.json", "-o", "all.agg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    one, four = (ldp.Aggregate.load(path) for path in (collected / "counts.agg", tmp_path / "all.agg"))
-    assert four.n == 4 * one.n
+    one, three = (ldp.Aggregate.load(path) for path in (collected / "counts.agg", tmp_path / "all.agg"))
+    assert three.n == 3 * one.n
+    assert f"Added up the reports of 3 files: {one.n:,} of " in done.stdout
+    assert "counts.agg itself is left as it was." in " ".join(done.stdout.split())
 
 
 @pytest.mark.slow
@@ -110,7 +112,7 @@ def test_a_catch_all_takes_every_value_that_is_not_listed(tmp_path):
     (tmp_path / "items.txt").write_text("tea\ncoffee\n")
     (tmp_path / "values.csv").write_text("drink\ntea\ncocoa\nmilk\n")
     made = localdp("plan", "items.txt", "--other", "something else", "-e", "8", cwd=tmp_path)
-    assert made.stdout.startswith("plan.json: 3 items")
+    assert made.stdout.startswith("plan.json: 3 items, ")
     done = localdp("privatize", "values.csv", "-p", "plan.json", "-o", "r.csv", cwd=tmp_path)
     assert done.returncode == 0
     assert "3 reports" in done.stdout
@@ -129,9 +131,12 @@ def test_unknown_values_are_dropped_and_counted_when_asked(collected, tmp_path):
     command = ("privatize", "some.csv", "-p", collected / "plan.json", "-o", "r.csv")
     refused = localdp(*command, cwd=tmp_path)
     assert refused.returncode == 2
-    assert "row 2 of some.csv is not an item of the plan: make the plan with a catch-all" in refused.stderr
+    assert (
+        "row 2 below the header of some.csv is not an item of the plan: make the plan with a catch-all"
+        in refused.stderr
+    )
     dropped = localdp(*command, "--unknown", "drop", cwd=tmp_path)
     assert dropped.returncode == 0
-    assert "1 value was dropped" in dropped.stdout
-    assert "knows that their value is not in the plan" in " ".join(dropped.stdout.split())
+    assert "1 of 3 values was dropped" in dropped.stderr
+    assert "knows that their value is not in the plan" in " ".join(dropped.stderr.split())
     assert len((tmp_path / "r.csv").read_text().splitlines()) == 3

@@ -42,6 +42,24 @@ def test_a_spectrum_is_expanded(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("some.csv", "milk,dark bread\n\nmilk, tea\n"),
+        ("some.csv", '\ufeffmilk;"dark bread"\r\nmilk;tea;\r\n'),
+        ("some.tsv", "milk\tdark bread\nmilk\ttea"),
+        ("some.csv", "1 2\n1 3\n"),
+        ("some.dat", "1 2\n1 3\n"),
+        ("some.csv", "7,8\n7,9\n"),
+    ],
+)
+def test_items_may_have_names_in_csv_files(tmp_path, name, text):
+    (tmp_path / name).write_text(text, "utf-8")
+    assert ldp.datasets.read(tmp_path / name).frequencies.tolist() == [2, 1, 1]
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    assert ldp.datasets.read(tmp_path / f"{name}.gz").frequencies.tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "is empty"),

@@ -199,7 +199,7 @@ def test_a_pipe_named_like_a_data_file_is_refused_at_once(tmp_path, extension):
     with pytest.raises(DataFileError, match=sentence):
         all_indices(path, None, ["a", "b"])
     with pytest.raises(DataFileError, match=sentence):
-        files.distinct(path, None)
+        files.items(path, None)
     with pytest.raises(DataFileError, match=sentence):
         list(files.read_reports(path, ldp.Plan(4, "grr", 1.0)))
     with pytest.raises(ArchiveError, match=sentence):
@@ -234,7 +234,7 @@ def test_a_cut_csv_file_is_noticed_inside_a_line_and_always_if_it_is_compressed(
         for left in range(len(whole)):
             path.write_bytes(whole[:left])
             lines = whole[:left].removesuffix(b"\n").split(b"\n") if extension == "csv" else []
-            if lines and {lines[-1], lines[-1] + b'"'} & set(whole.splitlines()):  # cut where a line ends, or its cell
+            if lines and lines[-1] in whole.splitlines():  # cut where a line ends
                 assert sum(map(len, files.read_reports(path, plan))) == len(lines) - 1
             else:
                 with pytest.raises(ldp.LocalDPError, match=r"csv|base64|bytes"):

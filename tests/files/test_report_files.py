@@ -29,6 +29,20 @@ def test_reports_come_back_as_they_were(tmp_path, extension, mechanism, size):
     assert np.array_equal(found, np.concatenate([reports.rows for reports in batches]))
 
 
+@pytest.mark.parametrize("size", [50, 200, 1 << 20])
+def test_lines_that_other_software_wrote_are_read_among_our_own(tmp_path, monkeypatch, size):
+    plan = ldp.Plan(40, "oue", 2.0)
+    reports, path = plan.privatize([3] * 30), tmp_path / "reports.csv"
+    with files.reports_writer(path, plan) as write:
+        write(reports)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[12:20] = [line.replace('"', "") for line in lines[12:20]]
+    path.write_text("".join(lines))
+    monkeypatch.setattr("localdp.formats.lines.whole_lines.__defaults__", (b"", size))
+    found = np.concatenate([part.rows for part in files.read_reports(path, plan)])
+    assert np.array_equal(found, reports.rows)
+
+
 @pytest.mark.parametrize("extension", ONE_FOR_EACH_FORMAT)
 def test_reports_of_another_plan_are_refused(tmp_path, extension):
     plan, other = ldp.Plan(["a", "b"], "grr", 1.0), ldp.Plan(["a", "c"], "grr", 1.0)

@@ -49,12 +49,12 @@ def test_missing_values_and_dictionaries(tmp_path):
     for extension in TYPED:
         path = write_column(tmp_path / f"some.{extension}", pa.array(["a", None, "b", "a"]).dictionary_encode())
         assert all_indices(path, "item", ["a", "b"]) == [0, -1, 1, 0]
-        with pytest.raises(DataFileError, match="empty cell"):
-            files.distinct(path, "item")
+        with pytest.raises(DataFileError, match=r"row 2 of .* is empty in that column"):
+            files.items(path, "item")
     (tmp_path / "some.csv").write_text("item,x\na,1\n,2\nb,3\n")
     assert all_indices(tmp_path / "some.csv", "item", ["a", "b"]) == [0, -1, 1]
-    with pytest.raises(DataFileError, match="empty cell"):
-        files.distinct(tmp_path / "some.csv", "item")
+    with pytest.raises(DataFileError, match=r"row 2 below the header of .*some.csv is empty in that column"):
+        files.items(tmp_path / "some.csv", "item")
 
 
 def test_empty_rows_are_values_that_are_missing_except_at_the_end(tmp_path, monkeypatch):
@@ -83,17 +83,27 @@ def test_a_number_that_no_item_can_be_is_an_unknown_value(tmp_path, extension):
     assert all_indices(path, None, [1, 2]) == [1, files.UNKNOWN]
 
 
-def test_values_that_cannot_be_told_apart_are_refused(tmp_path):
-    repeated = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([1, 2]))
-    path = write_typed(pa.table({"item": repeated}), tmp_path / "some.arrow")
-    with pytest.raises(DataFileError, match="cannot be items"):
-        files.distinct(path, None)
+def test_values_that_cannot_be_items_are_refused(tmp_path):
+    path = write_typed(pa.table({"item": [[1], [2]]}), tmp_path / "some.arrow")
+    with pytest.raises(DataFileError, match=r"row 1 of .* holds a list or a record, which cannot be an item"):
+        files.items(path, None)
+    with pytest.raises(DataFileError, match="holds lists or records"):
+        files.tally(path, None)
 
 
 def test_the_only_column_needs_no_name(tmp_path):
     (tmp_path / "some.csv").write_text("item\nb\na\nb\n")
     assert all_indices(tmp_path / "some.csv", None, ["a", "b"]) == [1, 0, 1]
-    assert files.distinct(tmp_path / "some.csv", None) == ["b", "a"]
+    assert files.tally(tmp_path / "some.csv", None) == {"b": 2, "a": 1}
+
+
+@pytest.mark.parametrize("extension", ONE_FOR_EACH_FORMAT)
+def test_a_list_of_items_has_every_item_once(tmp_path, extension):
+    path = write_column(tmp_path / f"some.{extension}", ["b", "a", "c"])
+    assert files.items(path, "item")[0] == ["b", "a", "c"]
+    write_column(path, ["b", "a", "b"])
+    with pytest.raises(DataFileError, match=r"rows 1 and 3 (below the header )?of .* are the same item, 'b'"):
+        files.items(path, "item")
 
 
 @pytest.mark.parametrize(
@@ -101,10 +111,13 @@ def test_the_only_column_needs_no_name(tmp_path):
     [
         ("some.txt", b"a", "neither a .csv, .parquet nor"),
         ("some.csv", b"", "is empty"),
-        ("some.csv", b"\xff\xfe\x00item\x00", "not a CSV|no column"),
+        ("some.csv", b"\xff\xfei\x00", "is in UTF-16: save it as UTF-8"),
+        ("some.csv", b"item\na\n\xe9t\xe9\n", "line 3 of .* is not text in UTF-8. If the file is in Latin-1"),
+        ("some.csv", b'item\na\n"b\na\n', "line 4 of .* is not CSV: a quotation mark is not closed"),
+        ("some.csv", b"item\na, b\n", "row 1 below the header of .* has 2 cells, and its first line has 1"),
+        ("some.csv", b"item,x\na,1\n\n\nb\n", "row 4 below the header of .* has 1 cell, and its first line has 2"),
         ("some.csv", b"item,item\na,b\n", "two columns of the same name"),
         ("some.csv", b"other\na\n", "no column 'item': it has other"),
-        ("some.csv", b"item,x\na,1\nb\n", "not a CSV file that can be read"),
         ("some.parquet", b"PAR1 nothing", "not a Parquet file"),
         ("some.parquet", b"", "not a Parquet file"),
         ("some.arrow", b"ARROW1 nothing", "not an Arrow file"),
@@ -113,7 +126,6 @@ def test_the_only_column_needs_no_name(tmp_path):
         ("some.csv.gz", b"not gzip", "cannot be read|not a CSV"),
         ("some.CSV.GZ", b"not gzip", "cannot be read|not a CSV"),
         ("some.csv", b"a\rb\rc\r", "not a CSV|no column"),
-        ("some.csv", b'item\n"a\nb"\nb\n', "line break"),
     ],
 )
 def test_what_is_not_such_a_file_is_refused(tmp_path, name, content, sentence):
@@ -161,7 +173,14 @@ def test_a_column_of_another_type_is_refused(tmp_path, extension):
         all_indices(path, "item", ["1", 2])
 
 
-def test_without_pyarrow_it_is_named(monkeypatch, tmp_path):
+def test_without_pyarrow_csv_works_and_other_files_say_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    (tmp_path / "x.csv").write_text("item\n1\n0\n")
+    assert all_indices(tmp_path / "x.csv", None, 2) == [1, 0]
     with pytest.raises(MissingPackageError, match=r"localdp\[files\]"):
-        list(files.indices(tmp_path / "x.csv", None, ldp.Domain(2)))
+        list(files.indices(tmp_path / "x.parquet", None, ldp.Domain(2)))
+    table = ldp.Estimate([5.0, 1.0], n=10, variance=1.0).table()
+    with pytest.raises(MissingPackageError, match="Parquet and Arrow files need the package pyarrow"):
+        files.write_table(table, tmp_path / "x.arrow")
+    files.write_table(table, tmp_path / "x.csv", replace=True)
+    assert (tmp_path / "x.csv").read_text().startswith('"item","frequency"')

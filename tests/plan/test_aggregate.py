@@ -16,6 +16,7 @@ from localdp.errors import (
     InvalidInputError,
     PlanMismatchError,
 )
+from localdp.formats import aggregate_file
 from localdp.mechanisms import MECHANISMS
 
 NAMES = list(MECHANISMS)
@@ -119,8 +120,8 @@ def test_numpy_integers_are_users_too(plan, tmp_path):
         (b"", "not a usable aggregate: unpack requires a buffer of 4 bytes"),
         (b"\xff\xff\xff\xff", "not a usable aggregate: Expecting value"),
         (struct.pack("<I", 1) + b"{", "not a usable aggregate: Expecting property name"),
-        (struct.pack("<I", 2) + b"{}", "other keys than n and plan"),
-        (struct.pack("<I", 2) + b"[]", "other keys than n and plan"),
+        (struct.pack("<I", 2) + b"{}", "other keys than n, plan and sources"),
+        (struct.pack("<I", 2) + b"[]", "other keys than n, plan and sources"),
         (struct.pack("<I", 2) + b"[]" + b"123", "not a usable aggregate: buffer size must be a multiple"),
         (struct.pack("<I", 9) + b'{"n":NaN}', "NaN has no place in JSON"),
         (struct.pack("<I", 16) + b'{"n":1,"plan":2}', "not a usable aggregate: this is not a plan"),
@@ -174,3 +175,28 @@ def test_a_save_that_fails_leaves_the_old_file(plan, tmp_path, monkeypatch):
         plan.simulate([1, 1, 1], seed=1).save(path)
     assert path.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_was_counted_is_remembered_and_not_merged_twice(tmp_path):
+    plan = ldp.Plan(40, "oue", 2.0)
+    one, two = plan.simulate([5] * 40, seed=1), plan.simulate([5] * 40, seed=2)
+    one.save(tmp_path / "plain.agg")
+    one.sources, two.sources = frozenset(["a", "b"]), frozenset(["b", "c"])
+    one.save(tmp_path / "one.agg")
+    assert ldp.Aggregate.load(tmp_path / "one.agg").sources == {"a", "b"}
+    assert ldp.Aggregate.load(tmp_path / "plain.agg").sources == frozenset()
+    assert b"sources" not in (tmp_path / "plain.agg").read_bytes()
+    with pytest.raises(InvalidInputError, match="the same people would be counted twice"):
+        one.merge(two)
+    assert one.n == 200
+    assert one.merge(two, repeated=True).sources == {"a", "b", "c"}
+    assert one.n == 400
+
+
+@pytest.mark.parametrize("sources", [5, "a", [1], {"a": 1}])
+def test_sources_that_are_no_list_of_text_are_refused(tmp_path, sources):
+    plan = ldp.Plan(4, "oue", 2.0)
+    header = {"n": 0, "plan": plan._document(), "sources": sources}
+    aggregate_file.save(tmp_path / "x.agg", header, np.zeros(4, np.int64))
+    with pytest.raises(ArchiveError, match="its sources are not a list of text"):
+        ldp.Aggregate.load(tmp_path / "x.agg")

@@ -2,7 +2,7 @@
 
 >>> from localdp.advice import advise
 >>> advise(100, 50_000)
-<Advice for 100 items, 50,000 users: grr at epsilon 4>
+<Advice for 100 items, 50,000 users: ss at epsilon 2.87>
 """
 
 from localdp.advice.advice import Advice, advise

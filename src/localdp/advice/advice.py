@@ -29,10 +29,10 @@ LADDER = (0.5, 1.0, 2.0, 4.0)
 """The epsilons that are compared when none is given."""
 
 COMMON = 0.01
-"""The share of users that an item must have to be detected.
+"""Without an epsilon and a target, the target is to detect an item that this share of the users holds."""
 
-The smallest epsilon of `LADDER` that detects it is recommended.
-"""
+USUAL = 1.0
+"""The epsilon that is shown if no epsilon of at most 4 reaches the target."""
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The epsilons of the plot of errors."""
@@ -51,7 +51,7 @@ class Advice:
     epsilon, or, if neither an epsilon nor a target was given, the best mechanism at each of several epsilons. `like`
     names the shape of the frequencies, which the error after Calibrate depends on; it is None if the caller did not say
     one, and then errors after Calibrate are ranges over several shapes. `why` is a list of sentences. `users_needed` is
-    the number of users that the target needs, or None without a target.
+    the number of users that the target needs at this epsilon, or None without a target.
 
     >>> advice = advise(100, 50_000, epsilon=1.0)
     >>> advice.recommended, advice.chosen.report_bytes
@@ -214,7 +214,8 @@ def advise(
 ) -> Advice:
     """Predict the accuracy of each mechanism before anything is collected, and say which to take and why.
 
-    - Given `users`, it compares the best mechanisms at epsilon 0.5, 1, 2 and 4.
+    - Given `users`, it finds the smallest epsilon, up to 4, at which an item held by 1% of the users is detected, and
+      compares it with 0.5, 1, 2 and 4. If there is none, it says what would be needed.
     - Given `users` and `epsilon`, it compares all mechanisms at this epsilon.
     - Given `users` and a target, it finds the smallest epsilon that reaches the target.
     - Given `epsilon` and a target, it finds the number of users that the target needs.
@@ -271,25 +272,25 @@ def _one_epsilon(
 
 
 def _ladder(items: int, users: int, like: Like | None) -> Advice:
-    """Compare the best mechanism at each epsilon of the ladder, and recommend one of these epsilons."""
+    """Recommend the smallest epsilon that detects a common item, beside the best mechanism at other epsilons."""
     shapes = _shapes(like, items, users)
-    options = tuple(best_option(epsilon, shapes) for epsilon in LADDER)
-    common = Target(share=COMMON)
-    enough = [option for option in options if option.smallest_share <= COMMON]
-    if enough:
-        chosen = enough[0]
-        first = sentences.smallest_epsilon_that_detects(COMMON, chosen.epsilon, common.epsilon(items, users))
+    target = Target(share=COMMON)
+    found = target.smallest_epsilon(items, users, LADDER[-1])
+    chosen = best_option(USUAL if found is None else found, shapes)
+    others = [best_option(epsilon, shapes) for epsilon in LADDER if epsilon != chosen.epsilon]
+    options = sorted([chosen, *others], key=lambda option: option.epsilon)
+    if found is None:
+        first = sentences.out_of_reach(target, items, users, chosen.epsilon, LADDER[-1])
     else:
-        chosen = options[-1]
-        at_one = options[LADDER.index(1.0)].made
-        first = sentences.no_epsilon_detects(COMMON, chosen.epsilon, common.users(at_one))
+        first = sentences.least_epsilon(target, found, users)
     why = (
         first,
         sentences.take(create("auto", items, chosen.epsilon).why),
         sentences.odds(chosen.epsilon),
         *sentences.outlook(chosen),
     )
-    return Advice(items, users, chosen.epsilon, chosen.mechanism, _known(shapes), options, why)
+    needed = target.users(chosen.made)
+    return Advice(items, users, chosen.epsilon, chosen.mechanism, _known(shapes), tuple(options), why, needed)
 
 
 def _shapes(like: Like | None, items: int, users: int) -> tuple[Shape, ...]:

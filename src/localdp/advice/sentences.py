@@ -99,7 +99,10 @@ def span(option: Option) -> str:
 
 def least_epsilon(target: Target, epsilon: float, users: int) -> str:
     """Says that this epsilon is the smallest one that reaches the target."""
-    return f"Epsilon {epsilon:g} is the smallest, in steps of 0.01, at which {users:,} users are enough {target}."
+    return (
+        f"Take epsilon {epsilon:g}: it is the smallest, in steps of 0.01, and so the most private, at which {users:,} "
+        f"users are enough {target}."
+    )
 
 
 def reached(target: Target, option: Option, given: int | None, others: Sequence[tuple[float, int]]) -> str:
@@ -108,6 +111,9 @@ def reached(target: Target, option: Option, given: int | None, others: Sequence[
     enough = "" if given is None else f"; {given:,} are {'enough' if given >= needed else 'too few'}"
     listed = ", ".join(f"epsilon {epsilon:g} needs {count:,}" for epsilon, count in others)
     sentence = f"At epsilon {option.epsilon:g}, {needed:,} users are needed {target}{enough}. By comparison, {listed}."
+    if given is not None and given < needed:
+        ways = target.remedies(option.made.size, given, option.epsilon)
+        sentence += f" At epsilon {option.epsilon:g} this would do: {ways}."
     if target.error is not None and target.up_to > _MANY:
         fewer = replace(target, up_to=_MANY).users(option.made)
         if fewer < needed:
@@ -118,20 +124,13 @@ def reached(target: Target, option: Option, given: int | None, others: Sequence[
     return sentence
 
 
-def smallest_epsilon_that_detects(share: float, epsilon: float, exactly: float) -> str:
-    """Why this epsilon of the ladder is recommended. `exactly` is the smallest sufficient one, in steps of 0.01."""
-    enough = f" (Epsilon {exactly:g} would be just enough.)" if exactly < epsilon else ""
+def out_of_reach(target: Target, items: int, users: int, epsilon: float, most: float) -> str:
+    """Says that no epsilon up to `most` reaches the target, and what would at this epsilon."""
     return (
-        f"Take epsilon {epsilon:g}: of these, it is the smallest, and so the most private, at which an item held by "
-        f"{percent(share)} of the users is detected.{enough}"
-    )
-
-
-def no_epsilon_detects(share: float, epsilon: float, needed: int) -> str:
-    """Why the largest epsilon of the ladder is recommended. `needed` is the number of users needed at epsilon 1."""
-    return (
-        f"Take epsilon {epsilon:g}, the most accurate of these: with so few users, an item held by {percent(share)} of "
-        f"them is not detected at any of these epsilons. (At epsilon 1, {needed:,} users would be needed.)"
+        f"There is no epsilon to recommend: up to {most:g}, none is enough {target}, with {users:,} users and "
+        f"{items:,} items, and a larger one hides little. A larger epsilon than {epsilon:g} would cost privacy and "
+        f"still miss the target, so the figures below are for epsilon {epsilon:g}. There, this would do: "
+        f"{target.remedies(items, users, epsilon)}."
     )
 
 

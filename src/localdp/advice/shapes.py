@@ -35,8 +35,8 @@ from localdp.kernels.quadrature import logarithmic
 from localdp.priors import Fixed, Noise, Observations, PowerLaw
 from localdp.types import Places, Vector
 
-Like = str | Path | Sequence[int] | NDArray[Any]
-"""A name from the table above, a file, or frequencies."""
+Like = str | Path | datasets.Dataset | Sequence[int] | NDArray[Any]
+"""A name from the table above, a file, a data set, or frequencies."""
 
 ZIPF, POWER_LAW, EXPONENTIAL, EQUAL = "zipf", "power-law", "exponential", "equal"
 
@@ -118,6 +118,8 @@ def _found(like: Like, items: int, users: int) -> tuple[str, tuple[Vector, Vecto
             )
         read = datasets.read(like)
         return read.name, _scaled(read.frequencies, items, users)
+    if isinstance(like, datasets.Dataset):
+        return like.name, _scaled(like.frequencies, items, users)
     known = Fixed(like)
     return "the list given", _scaled(np.repeat(known.values, _occurrences(like, known.values)), items, users)
 

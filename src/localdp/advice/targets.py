@@ -29,11 +29,13 @@ from localdp.estimate.thresholds import (
     chance_above,
     count_threshold,
     significance_threshold,
+    smallest_detected,
     smallest_true,
 )
 from localdp.mechanisms import Mechanism, create
-from localdp.validation import LARGEST_EPSILON, LARGEST_EXACT_INTEGER, share_of
+from localdp.validation import LARGEST_EPSILON, LARGEST_EXACT_INTEGER, LARGEST_SIZE, share_of
 
+_WEAKEST = 4.0  # the largest epsilon that is worth naming to somebody whose target is out of reach
 _STEPS = 100  # epsilons are tried in steps of 1/100
 _LEAST_SHARE = 1e-15  # the smallest share accepted: about nine users in 2^53, the largest number of users
 _NO_LIMIT = 1 << 62  # more than any count or number of users
@@ -72,26 +74,62 @@ class Target:
         return needed if self.share is None else max(needed, _Detection(mechanism, self.share).users())
 
     def epsilon(self, items: int, users: int) -> float:
-        """The smallest epsilon, in steps of 0.01, that reaches the target with the mechanism that `auto` takes."""
-        most = round(LARGEST_EPSILON * _STEPS)
+        """The smallest epsilon that reaches the target; `InvalidInputError` says what would, if none does."""
+        found = self.smallest_epsilon(items, users)
+        if found is None:
+            raise InvalidInputError(
+                f"{users:,} users with {items:,} items are too few {self}, even at epsilon {LARGEST_EPSILON:g}, which "
+                f"hides next to nothing. At epsilon {_WEAKEST:g} this would do: {self.remedies(items, users, _WEAKEST)}"
+            )
+        return found
+
+    def smallest_epsilon(self, items: int, users: int, most: float = LARGEST_EPSILON) -> float | None:
+        """The smallest epsilon up to `most`, in steps of 0.01, that reaches the target with the mechanism of `auto`.
+
+        None if there is none.
+        """
+        last = round(most * _STEPS)
         # The larger epsilon is, the less noise there is for items without holders, but not always for frequent ones:
         # that changes when `auto` takes another mechanism. So the search for them goes step by step.
         easier = replace(self, up_to=0.0)
-        first = smallest_true(lambda steps: easier._reached(items, users, steps), 1, most + 1, most / 2)
-        for steps in range(first, most + 1):
-            if self._reached(items, users, steps):
-                return steps / _STEPS
-        needed = self.users(create("auto", items, 4.0).mechanism)
-        raise InvalidInputError(
-            f"{users:,} users with {items:,} items are too few {self}, even at epsilon {LARGEST_EPSILON:g}, which "
-            f"hides next to nothing; at epsilon 4, {needed:,} users would be needed"
-        )
+        first = smallest_true(lambda steps: easier._reached(items, users, steps), 1, last + 1, last / 2)
+        return next((steps / _STEPS for steps in range(first, last + 1) if self._reached(items, users, steps)), None)
+
+    def most_items(self, users: int, epsilon: float) -> int:
+        """The largest number of items with which so many users reach the target at this epsilon; 0 if there is none."""
+        steps = round(epsilon * _STEPS)
+        return smallest_true(lambda items: not self._reached(items, users, steps), 2, LARGEST_SIZE + 1, 64.0) - 1
+
+    def remedies(self, items: int, users: int, epsilon: float) -> str:
+        """What would reach the target at this epsilon: more users, fewer items, or a larger share."""
+        mechanism = create("auto", items, epsilon).mechanism
+        ways = [f"{self.users(mechanism):,} users instead of {users:,}"]
+        fewest = self.most_items(users, epsilon)
+        if 2 <= fewest < items:
+            ways.append(f"at most {fewest:,} items instead of {items:,}")
+        if self.error is not None:
+            ways.append(f"a standard error of {percent(_rounded_up(self._error(mechanism, users)))} of the users")
+        if self.share is not None:
+            share = smallest_detected(users, mechanism.p, mechanism.q, items) / users
+            if share <= 1:
+                ways.append(f"looking only for items that at least {percent(_rounded_up(share))} of the users hold")
+        both = self.error is not None and self.share is not None  # each of the last two ways solves half the problem
+        alone = "" if fewest >= 2 else "; fewer items alone would not be enough"
+        return ways[0] if both else _either(ways) + alone
 
     def _users_for_error(self, mechanism: Mechanism) -> int:
         if self.error is None:
             return 1
-        variance = mechanism.variance(1) + max(mechanism.excess_variance, 0.0) * self.up_to
-        return max(1, math.ceil(variance / self.error**2 * (1 - 1e-12)))  # a rounding error must not add a user
+        needed = self._variance(mechanism) / self.error**2
+        return max(1, math.ceil(needed * (1 - 1e-12)))  # a rounding error must not add a user
+
+    def _variance(self, mechanism: Mechanism) -> float:
+        """The variance for each user, of the item for which it is largest."""
+        return mechanism.variance(1) + max(mechanism.excess_variance, 0.0) * self.up_to
+
+    def _error(self, mechanism: Mechanism, users: int) -> float:
+        """The largest standard error of an item that the target is meant for, as a share of the users."""
+        return math.sqrt(self._variance(mechanism) / users)
 
     def _reached(self, items: int, users: int, steps: int) -> bool:
         """Whether this number of users is enough at epsilon steps/100."""
@@ -182,6 +220,16 @@ def percent(share: float) -> str:
     '0.123%'
     """
     return f"{100 * share:.3g}%"
+
+
+def _rounded_up(share: float) -> float:
+    """The share with three digits, not smaller than it was."""
+    return float(f"{share:.2e}") if float(f"{share:.2e}") >= share else float(f"{share * 1.005:.2e}")
+
+
+def _either(ways: list[str]) -> str:
+    """The ways as one phrase, with commas and "or"."""
+    return ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def _checked_share(name: str, value: Any) -> float | None:

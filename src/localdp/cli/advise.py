@@ -7,18 +7,47 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import Force, Json, Plot
+from localdp.cli.options import Column, Force, Header, Json, Plot
+from localdp.cli.values import completion
 
 if TYPE_CHECKING:
     from localdp.advice import Advice
 
-Epsilon = Annotated[float | None, typer.Option("--epsilon", "-e", help="The privacy budget of one report, in (0, 16].")]
+SHAPES = (
+    *(
+        "equal",
+        "exponential",
+        "zipf-0.5",
+        "zipf",
+        "zipf-1.5",
+        "held-30%",
+        "held-10%",
+        "held-3%",
+        "held-1%",
+        "held-0.3%",
+    ),
+    *("held-0.1%", "retail", "power-law", "kosarak-100k", "kosarak"),
+)
 
 
 def command(
-    items: Annotated[int, typer.Option(help="The number of items.")],
-    users: Annotated[int | None, typer.Option(help="The number of users; each holds one item.")] = None,
-    epsilon: Epsilon = None,
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A file with earlier answers (.csv, .parquet, .arrow, or - for CSV on standard input), one for each "
+            "user: the numbers of items and users, and how frequent the items are, are taken from it."
+        ),
+    ] = None,
+    column: Column = None,
+    header: Header = None,
+    items: Annotated[str | None, typer.Option(metavar="NUMBER", help="The number of items.")] = None,
+    users: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The number of users; each holds one item.")
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, in (0, 16]."),
+    ] = None,
     target_error: Annotated[
         str | None,
         typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
@@ -39,15 +68,18 @@ def command(
     like: Annotated[
         str | None,
         typer.Option(
-            help="How frequencies are distributed: equal, exponential, zipf-0.5, zipf, zipf-1.5, held-30%, held-10%, "
-            "held-3%, held-1%, held-0.3%, held-0.1%, retail, power-law, kosarak-100k, kosarak, or a FIMI file. "
-            "Without it, several are tried."
+            help=f"How frequencies are distributed: {', '.join(SHAPES)}, or a FIMI file. Without it, several are "
+            "tried.",
+            autocompletion=completion(SHAPES),
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write the table to a .csv, .parquet or .arrow file, or everything to a .json file."
+            "--out",
+            "-o",
+            help="Write the table to a .csv, .parquet or .arrow file, or everything to a .json file; - writes CSV to "
+            "standard output.",
         ),
     ] = None,
     json: Json = False,
@@ -56,32 +88,45 @@ def command(
 ) -> None:
     """Compare the mechanisms before anything is collected, and say which one to choose and why.
 
-    With --epsilon, all mechanisms are compared at that budget; without it, the
-    best one is shown at epsilon 0.5, 1, 2 and 4. With a target (an error or a
-    share), the answer is the smallest epsilon that reaches it; with a target
-    and --epsilon, it is the number of users that are needed.
+    With a target (an error or a share), the answer is the smallest epsilon that
+    reaches it; without one, the target is to detect an item that 1% of the users
+    hold. With a target and --epsilon, the answer is the number of users that are
+    needed. With --epsilon alone, all mechanisms are compared at that budget.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
     from localdp.advice import advise
-    from localdp.cli.output import check_outputs, save_plot
+    from localdp.cli.answers import read_answers
+    from localdp.cli.output import check_outputs, is_standard, save_plot
+    from localdp.cli.values import number, whole_number
+    from localdp.errors import InvalidInputError
 
+    d, n = whole_number(items, "--items"), whole_number(users, "--users", least=0)
+    budget = None if epsilon is None else number(epsilon, "--epsilon")
+    if data is None and d is None:
+        raise InvalidInputError("say how many items there are with --items, or name a file with earlier answers")
+    if data is None and (column is not None or header is not None):
+        raise InvalidInputError("--column and --header are about a file with earlier answers: name the file, too")
+    if up_to is not None and target_error is None:
+        raise InvalidInputError("--up-to says for which items a target error is meant: give --target-error, too")
     check_outputs(force, out, plot)
+    known = None if data is None else read_answers(data, column, header)
     advice = advise(
-        items,
-        users,
-        epsilon=epsilon,
+        d or known.d,  # type: ignore[union-attr]
+        n if n is not None or known is None else known.n,
+        epsilon=budget,
         target_error=target_error,
         up_to=up_to,
         smallest_share=smallest_share,
-        like=like,
+        like=known if like is None else like,
     )
     _compute(advice)
     if out is not None:
         _write(advice, out)
     if plot is not None:
         save_plot(advice.plot(), plot)
-    print(advice.to_json() if json else advice)
+    if out is None or not is_standard(out):
+        print(advice.to_json() if json else advice)
 
 
 def _compute(advice: Advice) -> None:

@@ -6,16 +6,21 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import AggregateFile, Force, Json, Plot, PriorName, TableFile
+from localdp.cli.options import METHODS, PRIORS, AggregateFile, Force, Json, Plot, PriorName, TableFile, Top
+from localdp.cli.values import completion
 
 
 def command(
     aggregate: AggregateFile,
     prior: PriorName = "auto",
     method: Annotated[
-        str | None, typer.Option(help="How to fit one of the paper's priors, such as power-law: mean-variance or mle.")
+        str | None,
+        typer.Option(
+            help="How to fit one of the paper's priors, such as power-law: mean-variance or mle.",
+            autocompletion=completion(METHODS),
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(help="The number of items to show.", min=1)] = 20,
+    top: Top = "20",
     out: TableFile = None,
     json: Json = False,
     plot: Plot = None,
@@ -26,8 +31,13 @@ def command(
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.cli.values import one_of, whole_number
     from localdp.plan import Aggregate
 
+    rows = whole_number(top, "--top") or 0
+    one_of(prior, "--prior", PRIORS)
+    if method is not None:
+        one_of(method, "--method", METHODS)
     check_outputs(force, out, plot)
     estimate = Aggregate.load(aggregate).estimate()
     calibrated = estimate.calibrate(prior, method)
@@ -38,4 +48,4 @@ def command(
         from localdp.plots import plot_estimates
 
         save_plot(plot_estimates(calibrated), plot)
-    show(table.largest("calibrated", top), json, calibrated.notes)
+    show(table.largest("calibrated", rows), json, calibrated.notes, out)

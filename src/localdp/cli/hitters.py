@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from localdp.cli.options import AggregateFile, Force, Json, Plot, PriorName, TableFile
-
-
-class Rule(StrEnum):
-    """How heavy hitters are chosen."""
-
-    mean = "mean"
-    f1 = "f1"
-    fdr = "fdr"
+from localdp.cli.options import PRIORS, RULES, AggregateFile, Force, Json, Plot, PriorName, TableFile, Top
+from localdp.cli.values import completion
 
 
 def command(
@@ -30,17 +21,19 @@ def command(
         ),
     ] = None,
     rule: Annotated[
-        Rule | None,
+        str | None,
         typer.Option(
-            help="mean: frequency above the threshold (the paper); f1: best F-score (the default); fdr: few false ones."
+            help="mean: frequency above the threshold (the default); f1: best F-score; fdr: few false ones.",
+            autocompletion=completion(RULES),
         ),
     ] = None,
     fdr: Annotated[
-        float | None, typer.Option(help="The share of false items to allow under rule fdr (0.1); implies --rule fdr.")
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="The share of false items to allow under rule fdr (0.1); implies --rule fdr."
+        ),
     ] = None,
-    top: Annotated[
-        int | None, typer.Option(help="Instead of a threshold: show this number of the most frequent items.", min=1)
-    ] = None,
+    top: Top = None,
     prior: PriorName = "auto",
     out: TableFile = None,
     json: Json = False,
@@ -49,9 +42,14 @@ def command(
 ) -> None:
     """List the heavy hitters, each with an interval and the probability that it is one.
 
+    With --top instead of a threshold, the probability is that of belonging to
+    the true top. Rules f1 and fdr go by probabilities, so they may list an item
+    whose frequency is below the threshold, or leave out one that is above it.
+
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.cli.values import one_of, whole_number
     from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
 
@@ -59,26 +57,39 @@ def command(
         raise InvalidInputError(
             "--top lists the most frequent items and takes no threshold, rule or fdr: leave out one or the other"
         )
+    rows = whole_number(top, "--top")
+    level = None if fdr is None else _share(fdr)
+    limit = _threshold(threshold)
+    one_of(prior, "--prior", PRIORS)
+    if rule is not None:
+        one_of(rule, "--rule", RULES)
     check_outputs(force, out, plot)
     calibrated = Aggregate.load(aggregate).estimate().calibrate(prior)
-    if top is not None:
-        hits = calibrated.top(top)
+    if rows is not None:
+        hits = calibrated.top(min(rows, calibrated.domain.size))
     else:
-        chosen = rule or (Rule.f1 if fdr is None else Rule.fdr)
-        hits = calibrated.heavy_hitters(_number(threshold or "significance"), str(chosen), fdr=fdr)
+        hits = calibrated.heavy_hitters(limit, rule, fdr=level)
     if out is not None:
         write(hits.table(), out)
     if plot is not None:
         from localdp.plots import plot_hitters
 
         save_plot(plot_hitters(hits), plot)
-    show(hits.table(), json, calibrated.notes)
+    show(hits.table(), json, (*hits.notes, *calibrated.notes), out)
 
 
-def _number(threshold: str) -> float | str:
-    """A number such as 500 or 1,000 as a float; anything else, such as 0.5%, stays text."""
-    plain = threshold.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", threshold) else threshold
-    try:
-        return float(plain)
-    except ValueError:
-        return threshold
+def _threshold(text: str | None) -> float | str:
+    """A number of users such as 500 or 1,000 as a float; a share such as 0.5% stays text."""
+    from localdp.cli.values import number
+
+    if text is None or text.strip() == "significance" or text.strip().endswith("%"):
+        return (text or "significance").strip()
+    return number(text, "--threshold", "a number of users, a share of them such as 0.5%, or significance")
+
+
+def _share(text: str) -> float:
+    """A share such as 0.1 or 10%."""
+    from localdp.cli.values import number
+
+    percent = text.strip().endswith("%")
+    return number(text.strip().removesuffix("%"), "--fdr", "a share such as 0.1 or 10%") / (100 if percent else 1)

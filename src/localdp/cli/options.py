@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the names that shells complete."""
 
 from __future__ import annotations
 
@@ -7,21 +7,47 @@ from typing import Annotated
 
 import typer
 
+from localdp.cli.values import completion
+
+MECHANISMS = ("auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
+PRIORS = ("auto", "smooth", "bulk", "monotone", "npmle", "power-law", "gaussian", "laplace", "poisson")
+METHODS = ("mean-variance", "mle")
+RULES = ("mean", "f1", "fdr")
+DATASETS = ("retail", "kosarak", "kosarak-100k")
+
 PlanFile = Annotated[Path, typer.Option("--plan", "-p", help="The plan file that `localdp plan` wrote.")]
 Column = Annotated[
     str | None, typer.Option("--column", "-c", help="The column with the items, if the file has several columns.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether a CSV file begins with the names of its columns. Without them, the columns are 1, 2 and so on.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Also draw a picture: .png, .svg or .pdf.")]
 TableFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write all rows to a file: .csv, .parquet, .arrow or .json.")
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Write all rows to a file: .csv, .parquet, .arrow or .json; - writes CSV to standard output instead of "
+        "the table.",
+    ),
 ]
 AggregateFile = Annotated[Path, typer.Argument(help="The aggregate file that `localdp aggregate` wrote.")]
+Top = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="Show this number of the most frequent items, or all if there are fewer."),
+]
 PriorName = Annotated[
     str,
     typer.Option(
         "--prior",
-        help="The prior: auto, smooth, monotone, npmle, power-law, gaussian, laplace or poisson.",
+        help=f"The prior: {', '.join(PRIORS[:-1])} or {PRIORS[-1]}.",
+        autocompletion=completion(PRIORS),
     ),
 ]

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from localdp.table import Table
 
 PICTURES = (".png", ".svg", ".pdf")
+ROWS_ON_TERMINAL = 40  # of a table that may be long
 WIDTH = 79  # columns of text, so that lines fit a terminal of 80
+
+
+_said: set[str] = set()
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
@@ -25,6 +29,28 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
     start = "\r" if sys.stderr.isatty() else ""  # overwrites the ^C that a terminal shows
     print(f"{start}localdp: {printable(' '.join(sentence.split()), 1_000)}", file=sys.stderr)
     sys.exit(code)
+
+
+def note(sentence: str) -> None:
+    """Print a remark on standard error, in lines that fit a terminal; the same remark only once."""
+    if sentence not in _said:
+        _said.add(sentence)
+        print(fill(sentence, WIDTH), file=sys.stderr)
+
+
+def say(text: str, out: Path | None) -> None:
+    """Print a line about what was done: on standard error if the result itself went to standard output."""
+    print(text, file=sys.stderr if out is not None and is_standard(out) else sys.stdout)
+
+
+def shown(path: Path) -> str:
+    """The path as a sentence names it."""
+    return "standard output" if is_standard(path) else str(path)
+
+
+def is_standard(path: Path) -> bool:
+    """Whether the path is `-`, which stands for standard input and standard output."""
+    return str(path) == "-"
 
 
 @contextmanager
@@ -59,9 +85,20 @@ def read_plan(path: Path) -> Plan:
 
 
 def check_inputs(*paths: Path) -> None:
-    """Raise an error for the first file that does not exist, before any work is done."""
+    """Raise an error for the first file that does not exist or cannot be read here, before any work is done."""
+    from localdp.errors import DataFileError
+    from localdp.files import format_of
+
+    if sum(map(is_standard, paths)) > 1:
+        raise DataFileError("standard input (-) can be read only once: name the other files")
     for path in paths:
+        if is_standard(path):
+            if sys.stdin.isatty():
+                note("Reading CSV from standard input; end it with Ctrl-D.")
+            continue
         path.stat()
+        if path.suffix.lower() not in (".agg", ".txt"):
+            format_of(path).check_installed()
 
 
 def check_kind(path: Path, other: str) -> None:
@@ -81,14 +118,21 @@ def check_kind(path: Path, other: str) -> None:
 def check_outputs(force: bool, table: Path | None, picture: Path | None = None) -> None:
     """Raise an error for outputs that could not be written, before any work is done."""
     from localdp.errors import InvalidInputError
+    from localdp.files import format_of
     from localdp.formats.atomic_write import check_writable
 
     if table is not None:
         check_kind(table, ".json")
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InvalidInputError(f"a picture is written to a .png, .svg or .pdf file, not to {picture}")
+        if table.suffix.lower() != ".json":
+            format_of(table).check_installed()
+    if picture is not None:
+        if picture.suffix.lower() not in PICTURES:
+            raise InvalidInputError(f"a picture is written to a .png, .svg or .pdf file, not to {picture}")
+        from localdp.plots import figure
+
+        figure()  # raises an error if matplotlib is not installed
     for path in (table, picture):
-        if path is not None:
+        if path is not None and not is_standard(path):
             check_writable(path, replace=force)
 
 
@@ -113,14 +157,26 @@ def save_plot(axes: Any, path: Path) -> None:
         figure_of(axes).savefig(unfinished, format=path.suffix[1:].lower())
 
 
-def show(table: Table, json_only: bool, notes: Sequence[str] = ()) -> None:
-    """Print a table for people, with notes on standard error, or as JSON without them."""
-    if json_only:
+def show(table: Table, json_only: bool, notes: Sequence[str] = (), out: Path | None = None) -> None:
+    """Print a table for people, with notes on standard error, or as JSON without them.
+
+    On a terminal, long tables are cut. If the rows went to standard output already, only the notes are printed.
+    """
+    if out is not None and is_standard(out):
+        pass
+    elif json_only:
         print(as_json(table))
         return
-    print(table.text(len(table)))
-    for note in notes:
-        print(fill(note, WIDTH), file=sys.stderr)
+    else:
+        print(_for_people(table))
+    for sentence in notes:
+        note(sentence)
+
+
+def _for_people(table: Table) -> str:
+    if not sys.stdout.isatty() or len(table) <= ROWS_ON_TERMINAL:
+        return table.text(len(table))
+    return f"{table.text(ROWS_ON_TERMINAL)} (all of them with -o FILE, or through a pipe)"
 
 
 def as_json(table: Table) -> str:

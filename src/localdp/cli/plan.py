@@ -4,34 +4,52 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import Column, Force
+from localdp.cli.options import MECHANISMS, Column, Force, Header
+from localdp.cli.values import completion
+
+if TYPE_CHECKING:
+    from localdp.domain import Item
 
 
 def command(
     items: Annotated[
         Path | None,
         typer.Argument(
-            help="A .csv, .parquet or .arrow file with the items, or a .txt file with one item on each line."
+            help="A .csv, .parquet or .arrow file with the items, a .txt file with one item on each line, or - for CSV "
+            "on standard input."
         ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="Instead of a file: the number of items, which are then 0, 1, 2 and so on.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Instead of a file: the number of items, which are then 0, 1, 2 and so on."
+        ),
     ] = None,
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="The privacy budget of one report, in (0, 16].")
-    ] = 1.0,
+        str,
+        typer.Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, in (0, 16]."),
+    ] = "1",
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="auto, grr, sue, oue, ss, olh, blh, llh or hr.")
+        str,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}.",
+            autocompletion=completion(MECHANISMS),
+        ),
     ] = "auto",
     other: Annotated[
         str | None, typer.Option(help="A catch-all item, which stands for every value that is not listed.")
     ] = None,
     column: Column = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The plan file to write.")] = Path("plan.json"),
+    header: Header = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The plan file to write, or - for standard output.")] = Path(
+        "plan.json"
+    ),
     force: Force = False,
 ) -> None:
     """Write a plan: the items that people may hold, the mechanism and the privacy budget.
@@ -42,27 +60,38 @@ def command(
 
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
-    from localdp.cli.output import WIDTH
+    from localdp.cli.output import WIDTH, is_standard, say, shown
+    from localdp.cli.values import number, whole_number
     from localdp.errors import InvalidInputError
-    from localdp.formats.atomic_write import atomic_write
+    from localdp.formats.atomic_write import atomic_write, check_writable
     from localdp.plan import Plan
+    from localdp.table import printable
 
     if (items is None) == (size is None):
         raise InvalidInputError("a plan needs either a file with the items or --size: give exactly one of them")
-    if size is not None and column is not None:
+    if size is not None and (column is not None or header is not None):
         raise InvalidInputError(
-            "--column names a column of the file with the items, and with --size there is no file: leave out --column"
+            "--column and --header are about the file with the items, and with --size there is none: leave them out"
         )
-    if size is not None:
-        plan = Plan(size, mechanism, epsilon, other=_number(other))
+    if not is_standard(out):
+        check_writable(out, replace=force)
+    budget = number(epsilon, "--epsilon")
+    count = whole_number(size, "--size", least=0)
+    if count is not None:
+        plan, heading = Plan(count, mechanism, budget, other=_number(other)), ""
     else:
-        plan = Plan(_items(items, column), mechanism, epsilon, other=other)  # type: ignore[arg-type]
-    with atomic_write(out, replace=force) as unfinished:
-        unfinished.write_text(plan.to_json() + "\n", "utf-8")
+        listed, heading = _items(items, column, header)  # type: ignore[arg-type]
+        plan = Plan(listed, mechanism, budget, other=other)
+    if is_standard(out):
+        print(plan.to_json())
+    else:
+        with atomic_write(out, replace=force) as unfinished:
+            unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
-    typer.echo(f"{out}: {plan.domain.size:,} items, {made.name}, epsilon {made.epsilon:.6g}")
-    typer.echo(fill(f"{plan.why}.", WIDTH))
-    typer.echo(f"fingerprint {plan.fingerprint}")
+    place = f" (column {printable(heading)!r})" if heading else ""
+    say(f"{shown(out)}: {plan.domain.size:,} items{place}, {made.name}, epsilon {made.epsilon:.6g}", out)
+    say(fill(f"{plan.why}.", WIDTH), out)
+    say(f"fingerprint {plan.fingerprint}", out)
 
 
 def _number(other: str | None) -> int | None:
@@ -75,17 +104,25 @@ def _number(other: str | None) -> int | None:
     return int(other)
 
 
-def _items(path: Path, column: str | None) -> list[str]:
+def _items(path: Path, column: str | None, header: bool | None) -> tuple[list[Item], str]:
+    """The items in a file, and the name of their column if it is known."""
     from localdp import files
     from localdp.cli.output import check_inputs, check_kind
-    from localdp.errors import DataFileError
+    from localdp.errors import DataFileError, InvalidInputError
 
-    check_inputs(path)
     check_kind(path, ".txt")
+    check_inputs(path)
     if path.suffix.lower() != ".txt":
-        return files.distinct(path, column)  # type: ignore[return-value]
+        return files.items(path, column, header=header)
+    if column is not None or header is not None:
+        raise InvalidInputError("a .txt file has one item on each line and no columns: leave out --column and --header")
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is not a text file in UTF-8: save it as UTF-8 and try again") from None
-    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    rows: dict[Item, int] = {}
+    for row, line in enumerate(lines, 1):
+        item = line.strip()
+        if item and rows.setdefault(item, row) != row:
+            raise DataFileError(f"lines {rows[item]} and {row} of {path} are the same item, {item!r:.40}")
+    return list(rows), ""

@@ -8,20 +8,31 @@ from typing import Annotated
 
 import typer
 
+from localdp.cli.options import DATASETS, Column
+from localdp.cli.values import completion
+
 PAPER = ("retail", "kosarak")
 
 
 def command(
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="retail, kosarak (a surrogate) or kosarak-100k; may be given several times."),
+        typer.Option(
+            help="retail, kosarak (a surrogate) or kosarak-100k; may be given several times.",
+            autocompletion=completion(DATASETS),
+        ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Your own data instead: a FIMI file or a table of frequencies, plain or gzipped."),
+        typer.Option(
+            help="Your own data instead, plain or gzipped: transactions, one on each line (numbers separated by "
+            "spaces, or a .csv file of names), a table of frequencies, or with --column one item in each row."
+        ),
     ] = None,
+    column: Column = None,
     trials: Annotated[
-        int | None, typer.Option(help="The number of trials of each experiment (24; 3 if quick).", min=1)
+        str | None,
+        typer.Option(metavar="NUMBER", help="The number of trials of each experiment (24; 3 if quick)."),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder to write; it must not hold anything else.")
@@ -35,27 +46,36 @@ def command(
     import shlex
 
     from localdp import datasets
+    from localdp.cli.answers import read_answers
     from localdp.cli.output import progress
+    from localdp.cli.values import one_of, whole_number
     from localdp.errors import InvalidInputError
 
+    count = whole_number(trials, "--trials")
     names = dataset or []
     if names and data is not None:
         raise InvalidInputError("give either --dataset or --data, not both")
-    chosen = [datasets.read(data)] if data is not None else [datasets.load(name) for name in names or PAPER]
+    if column is not None and data is None:
+        raise InvalidInputError("--column names a column of your own data: give the file with --data, too")
+    if data is not None:
+        chosen = [datasets.read(data) if column is None else read_answers(data, column, None)]
+    else:
+        chosen = [datasets.load(one_of(name, "--dataset", DATASETS)) for name in names or PAPER]
     from localdp.experiments import reproduce
     from localdp.experiments.claims import claims
 
     options = [part for name in names for part in ("--dataset", name)]
     options += ["--data", data.name] if data is not None else []
-    options += ["--trials", str(trials)] if trials is not None else []
+    options += ["--column", column] if column is not None else []
+    options += ["--trials", str(count)] if count is not None else []
     options += ["--quick"] if quick else []
     with progress("trials") as update:
-        results = reproduce(chosen, out, trials, quick, shlex.join(["localdp", "reproduce", *options]), progress=update)
+        results = reproduce(chosen, out, count, quick, shlex.join(["localdp", "reproduce", *options]), progress=update)
     for source in chosen:
         typer.echo(f"{source.label}: {source.n:,} users, {source.d:,} items")
         for claim in claims(results, source):
             if claim.paper:
-                typer.echo(_beside("", f"the paper: {claim.paper}"))
+                typer.echo(_beside("", f"{claim.topic}, the paper: {claim.paper}"))
                 for found in claim.findings:
                     typer.echo(_beside(f"{found.verdict}:", f"{found.fit or 'here'}: {found.here}"))
     typer.echo(f"\nWritten to {out}: open {out / 'index.html'}")

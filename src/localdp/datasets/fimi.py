@@ -1,14 +1,19 @@
-"""Frequencies from files: transactions as in the FIMI repository, or a spectrum; plain or compressed with gzip.
+"""Frequencies from files: transactions of numbers or names, or a spectrum; plain or compressed with gzip.
 
-A FIMI file has one transaction on each line, whole numbers separated by spaces. As in the paper, every occurrence of an
-item counts as one user who holds it. A spectrum is a CSV file with the header `frequency,items` and the number of items
-with each frequency. Large files are read piece by piece. If a line has another form, the error gives its number.
+A FIMI file (named after the FIMI repository) has one transaction on each line, whole numbers separated by spaces. A CSV
+file of transactions has the names of the items, separated by commas, semicolons or tabs. As in the paper, every
+occurrence of an item counts as one user who holds it. A spectrum is a CSV file with the header `frequency,items` and
+the number of items with each frequency. Large files are read piece by piece. If a line has another form, the error
+gives its number.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,6 +25,8 @@ from localdp.errors import DataFileError
 from localdp.formats.lines import whole_lines
 
 _HEADER = b"frequency,items"
+_TABLES = {".csv", ".tsv"}  # extensions of files with names of items
+_SEPARATORS = (",", ";", "\t")
 _MOST_DIGITS = 18  # all such numbers fit into 64 bits
 _ALLOWED = np.zeros(256, bool)
 _ALLOWED[list(b"0123456789 \r\n")] = True
@@ -29,13 +36,18 @@ _MOST_ITEMS = 10**8  # a spectrum of a few bytes could otherwise ask for all the
 def read(path: str | Path) -> Dataset:
     """The frequencies of the items in a file, most frequent first.
 
-    The file has one transaction on each line (FIMI), or it is a spectrum: a CSV file with the header `frequency,items`
-    that gives the number of items with each frequency. Either may be compressed with gzip.
+    The file has one transaction on each line: numbers separated by spaces (FIMI), or, if the file is named .csv or
+    .tsv, names of items separated by commas, semicolons or tabs. Or it is a spectrum: a CSV file with the header
+    `frequency,items` that gives the number of items with each frequency. All may be compressed with gzip.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "baskets.dat")
     >>> _ = path.write_text("7 9\\n9\\n")
     >>> read(path).frequencies
+    array([2, 1])
+    >>> named = path.with_name("baskets.csv")
+    >>> _ = named.write_text("milk,dark bread\\nmilk\\n")
+    >>> read(named).frequencies
     array([2, 1])
     """
     source = Path(path)
@@ -47,6 +59,8 @@ def read(path: str | Path) -> Dataset:
             first = stream.readline(len(_HEADER) + 2)
             if first.rstrip() == _HEADER:
                 frequencies = _spectrum(stream, source.name)
+            elif _TABLES & set(source.suffixes) and not _ALLOWED[np.frombuffer(first, np.uint8)].all():
+                frequencies = _named_transactions(stream, first, source.name)
             else:
                 frequencies = _transactions(stream, first, source.name)
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -77,6 +91,29 @@ def _transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64
     return counts
 
 
+def _named_transactions(stream: BinaryIO, first: bytes, name: str) -> NDArray[np.int64]:
+    """The number of occurrences of each item in a CSV file of transactions; every cell is an item."""
+    counts: Counter[str] = Counter()
+    line, encoding, separator = 1, "utf-8-sig", ""
+    for block in whole_lines(stream, first):
+        try:
+            text = block.decode(encoding)
+        except UnicodeDecodeError as error:
+            where = line + block.count(b"\n", 0, error.start)
+            raise DataFileError(f"line {where} of {name} is not text in UTF-8: save the file as UTF-8") from None
+        separator = separator or max(_SEPARATORS, key=text.partition("\n")[0].count)
+        try:
+            for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+                counts.update(cell.strip() for cell in cells)
+        except csv.Error:
+            raise DataFileError(f"{name} is not a CSV file: is a quotation mark not closed?") from None
+        line, encoding = line + block.count(b"\n"), "utf-8"
+    del counts[""]
+    if not counts:
+        raise DataFileError(f"{name} is empty: a CSV file of transactions has one on each line, its items in cells")
+    return np.array(list(counts.values()), np.int64)
+
+
 def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
     """All numbers in a block of lines; `line` is the number of its first line, for errors."""
     strange = np.flatnonzero(~_ALLOWED[np.frombuffer(block, np.uint8)])
@@ -85,7 +122,7 @@ def _numbers(block: bytes, line: int, name: str) -> NDArray[np.int64]:
         where = line + block.count(b"\n", 0, place)
         raise DataFileError(
             f"line {where} of {name} has {chr(block[place])!r}: each line of a FIMI file has whole numbers separated "
-            "by spaces"
+            "by spaces (names of items belong into a .csv file, separated by commas)"
         )
     is_digit = np.frombuffer(block, np.uint8) >= ord("0")
     edges = np.flatnonzero(np.diff(is_digit.astype(np.int8), prepend=0, append=0))

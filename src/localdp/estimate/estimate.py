@@ -27,6 +27,7 @@ from localdp.estimate.observed import gaussian_noise, seen_by
 from localdp.estimate.stated_noise import noise_note, stated_variance
 from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
+from localdp.hitters.result import SHARE
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.kernels.debias import debias
 from localdp.table import Table
@@ -40,6 +41,7 @@ from localdp.validation import (
     checked_threshold,
     checked_total,
     checked_users,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -188,7 +190,9 @@ class Estimate(Frozen, Frequencies):
             )
         family = prior_named(prior) if isinstance(prior, str) else prior
         if not isinstance(family, Prior | FittedPrior):
-            raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
+            raise InvalidInputError(
+                f"a prior is a name such as 'auto', a family such as PowerLaw() or a fitted prior, not {shown(prior)}"
+            )
         if isinstance(family, FittedPrior) and method is not None:
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes:
@@ -265,7 +269,9 @@ class Estimate(Frozen, Frequencies):
             )
         family = prior_named(prior) if isinstance(prior, str) else prior
         if not isinstance(family, Prior | FittedPrior):
-            raise InvalidInputError(f"a prior is a name such as 'auto', a family or a fitted prior, not {prior!r:.60}")
+            raise InvalidInputError(
+                f"a prior is a name such as 'auto', a family such as PowerLaw() or a fitted prior, not {shown(prior)}"
+            )
         noise = gaussian_noise(self)
         return goodness_of_fit(
             self.frequencies, noise, self.n, family, method, replicates=replicates, seed=seed, progress=progress
@@ -298,9 +304,9 @@ class Estimate(Frozen, Frequencies):
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
         >>> print(est.compare("power-law").largest("calibrated", 2))  # doctest: +NORMALIZE_WHITESPACE
         3 items among 40 users, calibrated by power-law
-        item   raw  zeroed  norm-sub  calibrated  low  high
-        water   31      31        31          31   24    37
-        tea     10      10         9           8    1    14
+        item   raw  zeroed  norm-sub  calibrated   share  low  high
+        water   31      31        31          31  76.43%   24    37
+        tea     10      10         9           8  20.60%    1    14
         """
         calibrated = self.calibrate(prior)
         low, high = calibrated.interval()
@@ -310,11 +316,12 @@ class Estimate(Frozen, Frequencies):
             "zeroed": self.zeroed().frequencies,
             "norm-sub": self.project("norm-sub").frequencies,
             "calibrated": calibrated.frequencies,
+            "share": calibrated.frequencies / self.n,
             "low": low,
             "high": high,
         }
         title = f"{self.domain.size:,} items among {self.n:,} users, calibrated by {calibrated.prior.name}"
-        return Table(columns, title)
+        return Table(columns, title, {"share": SHARE})
 
     def __repr__(self) -> str:
         kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])

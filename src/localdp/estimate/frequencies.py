@@ -19,10 +19,11 @@ from localdp.estimate import projections
 from localdp.estimate.groups import checked_groups, group_interval
 from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold, significance_threshold
 from localdp.hitters import HeavyHitters, top
+from localdp.hitters.result import SHARE
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import Table
 from localdp.types import Places, Vector
-from localdp.validation import checked_amount, checked_level, checked_threshold, share_of
+from localdp.validation import checked_amount, checked_level, checked_threshold
 
 INTERVALS = 0.9
 """The level of intervals if none is given, and of the intervals in a list of hitters."""
@@ -156,22 +157,30 @@ class Frequencies(ABC):
     def table(self, level: float = INTERVALS) -> Table:
         """Every item with its frequency and interval; converts to Arrow, pandas and polars."""
         low, high = self.interval(level)
-        columns = {"item": self.domain.items, "frequency": self.frequencies, "low": low, "high": high}
-        return Table(columns, f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}")
+        frequency = self.frequencies
+        columns = {
+            "item": self.domain.items,
+            "frequency": frequency,
+            "share": frequency / self.n,
+            "low": low,
+            "high": high,
+        }
+        title = f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}"
+        return Table(columns, title, {"share": SHARE})
 
     def group(self, groups: Mapping[str, Iterable[Item]], level: float = INTERVALS) -> Table:
         """The sum of the frequencies of each group of items, with an interval that knows the total.
 
         `groups` has a name for each group and the list of its items. The table has the columns `group`, `items` (how
-        many), `frequency`, `low` and `high`.
+        many), `frequency`, `share`, `low` and `high`.
 
         >>> from localdp import Estimate
         >>> est = Estimate([30.0, 25.0, 45.0], n=100, variance=16.0, domain=["tea", "coffee", "water"])
         >>> print(est.group({"hot": ["tea", "coffee"], "cold": ["water"]}))
         2 groups of items among 100 users, intervals of 90%
-        group  items  frequency  low  high
-        hot        2         55   48    62
-        cold       1         45   38    52
+        group  items  frequency   share  low  high
+        hot        2         55  55.00%   48    62
+        cold       1         45  45.00%   38    52
         """
         members = checked_groups(groups, self.domain)
         checked = checked_level(level)
@@ -181,9 +190,18 @@ class Frequencies(ABC):
             rows.append((centre, *group_interval(centre, deviation, checked, self._most)))
         frequency, low, high = np.array(rows).T
         sizes = np.array([items.size for items in members.values()])
-        columns = {"group": list(members), "items": sizes, "frequency": frequency, "low": low, "high": high}
+        shares = frequency / self.n
+        columns = {
+            "group": list(members),
+            "items": sizes,
+            "frequency": frequency,
+            "share": shares,
+            "low": low,
+            "high": high,
+        }
         count = f"{len(members):,} group{'s' if len(members) != 1 else ''}"
-        return Table(columns, f"{count} of items among {self.n:,} users, intervals of {checked:.0%}")
+        title = f"{count} of items among {self.n:,} users, intervals of {checked:.0%}"
+        return Table(columns, title, {"share": SHARE})
 
     @property
     def _deviations(self) -> float | Vector:
@@ -217,7 +235,7 @@ class Frequencies(ABC):
         low, high = self.interval()
         interval = low[indices], high[indices]
         return HeavyHitters(
-            indices, self.domain, self.frequencies[indices], interval, probabilities[indices], rule, threshold
+            indices, self.domain, self.frequencies[indices], interval, probabilities[indices], rule, threshold, self.n
         )
 
     def _remembered_interval(self, level: float) -> tuple[Vector, Vector]:
@@ -247,13 +265,22 @@ class Frequencies(ABC):
         if threshold == "significance":
             return self.significance_threshold()
         if not isinstance(threshold, str):
-            return checked_threshold(threshold)
-        if not threshold.endswith("%"):
+            users = checked_threshold(threshold)
+            if users < 1:
+                hint = f"; for a share of the users, write a percent sign, as in '{users:g}%'" if users > 0 else ""
+                raise InvalidInputError(f"a threshold is a number of users, at least 1, not {users:g}{hint}")
+            return users
+        text = threshold.strip()
+        try:
+            percent = float(text[:-1]) if text.endswith("%") else -1.0
+        except ValueError:
+            percent = -1.0
+        if not 0 < percent <= 100:
             raise InvalidInputError(
-                "a threshold is a number of users, a share of them such as '0.5%', or 'significance', "
-                f"not {threshold!r:.40}"
+                "a threshold is a number of users, a share of them such as '0.5%' (above 0% and up to 100%), or "
+                f"'significance', not {threshold!r:.40}"
             )
-        return share_of(threshold, "a threshold") * self.n
+        return percent / 100 * self.n
 
 
 def _checked_rule(rule: Any, fdr: Any) -> tuple[str, float]:

@@ -16,9 +16,11 @@ from rich.table import Table
 
 from localdp import datasets, metrics, plots
 from localdp.datasets import Dataset
+from localdp.errors import MissingPackageError
 from localdp.estimate import Estimate, Frequencies
 from localdp.experiments import webpage
 from localdp.formats.atomic_write import atomic_write
+from localdp.hitters import HeavyHitters
 from localdp.plan import Plan
 from localdp.priors import Fixed
 
@@ -44,37 +46,62 @@ class TitledTable:
 
 
 def run(out: Path) -> None:
-    """Run the pipeline on the Retail data, print what the collector learns, and write a picture and a web page."""
+    """Run the pipeline on the Retail data, print what the collector learns, and write a picture and a web page.
+
+    What needs a package that is not installed is left out, and the output says so.
+    """
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is not a folder", str(out))
     console = Console(highlight=False)
     data = datasets.load("retail")
     plan = Plan(data.d, "auto", EPSILON)
-    webpage.environment()  # if Jinja2 is missing, say so before any work
+    missing = _missing_packages()
     console.print(f"[bold]{data.note}[/bold]\n")
     estimate, steps = _collect(plan, data)
     calibrated = estimate.calibrate()
+    threshold = estimate.significance_threshold() / 4
+    hitters = calibrated.heavy_hitters(threshold, "f1")
     tables = [
         _setting(plan, data, steps),
         _accuracy(estimate, calibrated, data),
         _heaviest(estimate, calibrated, data),
-        _hitters(estimate, calibrated, data),
+        _hitters(estimate, calibrated, hitters, data),
     ]
     for table in tables:
         console.print(_for_terminal(table))
         console.print()
+    if missing:
+        sentence = f"No picture and no web page were written, because {missing}. They come with the extra for plots:"
+        console.print(sentence)
+        console.print("  pip install 'localdp[plots]'", markup=False)
+    else:
+        _write(out, data, tables, calibrated, hitters)
+        console.print(f"Written: {out / 'report.html'} (everything above, with pictures) and {out / 'estimates.png'}.")
+    console.print("\nTry next:\n")
+    for command in NEXT_COMMANDS:
+        console.print(f"  {command}", soft_wrap=True)
+
+
+def _missing_packages() -> str:
+    """Which of the packages for pictures and web pages are not installed, as half a sentence; empty if all are."""
+    missing = []
+    for name, needed in (("matplotlib", plots.figure), ("jinja2", webpage.environment)):
+        try:
+            needed()
+        except MissingPackageError:
+            missing.append(name)
+    return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed" if missing else ""
+
+
+def _write(out: Path, data: Dataset, tables: list[TitledTable], calibrated: Calibrated, hitters: HeavyHitters) -> None:
     axes = plots.plot_estimates(calibrated, data.frequencies)
     axes.set_title(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the twenty most frequent")
-    page = _page(data, tables, calibrated)
+    page = _page(data, tables, calibrated, hitters)
     out.mkdir(parents=True, exist_ok=True)
     with atomic_write(out / "estimates.png") as unfinished:
         plots.figure_of(axes).savefig(unfinished, format="png")
     with atomic_write(out / "report.html") as unfinished:
         unfinished.write_text(page, "utf-8")
-    console.print(f"Written: {out / 'report.html'} (everything above, with pictures) and {out / 'estimates.png'}.")
-    console.print("\nTry next:\n")
-    for command in NEXT_COMMANDS:
-        console.print(f"  {command}", soft_wrap=True)
 
 
 def _collect(plan: Plan, data: Dataset) -> tuple[Estimate, list[tuple[str, float]]]:
@@ -122,6 +149,7 @@ def _accuracy(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> Titl
 
 def _heaviest(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> TitledTable:
     low, high = calibrated.interval(0.9)
+    found = np.argsort(-calibrated.frequencies, kind="stable")[:TOP]  # in the order of the picture
     rows = [
         (
             f"{item}",
@@ -130,18 +158,20 @@ def _heaviest(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> Titl
             f"{calibrated.frequencies[item]:,.0f}",
             f"{low[item]:,.0f} to {high[item]:,.0f}",
         )
-        for item in range(TOP)
+        for item in found.tolist()
     ]
-    return TitledTable("The ten most frequent items", ("item", "truth", "raw", "calibrated", "90% interval"), rows)
+    return TitledTable(
+        "The ten items estimated to be most frequent", ("item", "truth", "raw", "calibrated", "90% interval"), rows
+    )
 
 
-def _hitters(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> TitledTable:
-    threshold = estimate.significance_threshold() / 4
+def _hitters(estimate: Estimate, calibrated: Calibrated, hitters: HeavyHitters, data: Dataset) -> TitledTable:
+    threshold = hitters.threshold or 0.0
     truth = metrics.true_hitters(data.frequencies, threshold)
     found = {
         "Zero": estimate.zeroed().heavy_hitters(threshold),
         "Calibrate, power law (the paper)": estimate.calibrate("power-law").heavy_hitters(threshold),
-        "Calibrate, auto, rule f1": calibrated.heavy_hitters(threshold, "f1"),
+        "Calibrate, auto, rule f1": hitters,
         "Calibrate, auto, rule fdr 0.1": calibrated.heavy_hitters(threshold, fdr=0.1),
     }
     rows = []
@@ -162,12 +192,15 @@ def _for_terminal(content: TitledTable) -> Table:
     return table
 
 
-def _page(data: Dataset, tables: list[TitledTable], calibrated: Calibrated) -> str:
+def _page(data: Dataset, tables: list[TitledTable], calibrated: Calibrated, hitters: HeavyHitters) -> str:
+    shown = min(30, len(hitters))
     pictures = {
-        "The twenty most frequent items: estimates and truth": plots.plot_estimates(calibrated, data.frequencies),
+        "The twenty items estimated to be most frequent: estimates and truth": plots.plot_estimates(
+            calibrated, data.frequencies
+        ),
         "What Calibrate does to a raw estimate": plots.plot_calibration(calibrated),
         "The distribution of the frequencies: fitted prior and truth": plots.plot_prior(calibrated, data.frequencies),
-        "Heavy hitters chosen by rule f1": plots.plot_hitters(calibrated.heavy_hitters(rule="f1")),
+        f"The first {shown} of the {len(hitters)} heavy hitters that rule f1 names": plots.plot_hitters(hitters, shown),
     }
     return webpage.render(
         "demo.html.jinja",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -77,6 +79,7 @@ def _pool() -> Iterator[ProcessPoolExecutor]:
     try:
         with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
             try:
+                _start_deaf(pool)
                 yield pool
             except BaseException:
                 pool.shutdown(cancel_futures=True)
@@ -86,6 +89,18 @@ def _pool() -> Iterator[ProcessPoolExecutor]:
             del os.environ["OMP_NUM_THREADS"]
         else:
             os.environ["OMP_NUM_THREADS"] = before
+
+
+def _start_deaf(pool: ProcessPoolExecutor) -> None:
+    """Start all processes of the pool with Ctrl-C ignored: this process hears it, and ends them without tracebacks."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread may say what a signal does
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for _ in range(os.cpu_count() or 1):
+            pool.submit(int)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check_replaceable(folder: Path) -> None:

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from localdp.errors import DataFileError
 from localdp.files import columns
-from localdp.files.base import Format, Write, data_file_errors, load_pyarrow, resolve_column, unreadable_file
+from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column, unreadable_file
 from localdp.files.columns import (
     check_schema,
     decode_dictionary,
@@ -31,6 +31,7 @@ from localdp.files.columns import (
     report_schema,
     reports_in_column,
 )
+from localdp.files.typed import TypedFormat
 from localdp.plan import Plan, Reports
 from localdp.types import Progress
 
@@ -44,10 +45,8 @@ _BLOCK_BYTES = 24  # a footer's note of a message: int64 offset, int32 length of
 
 
 @dataclass(frozen=True)
-class ArrowFormat(Format):
+class ArrowFormat(TypedFormat):
     """Record batches one after the other, then a list of where each begins."""
-
-    typed: ClassVar[bool] = True
 
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
         names = _checked_schema(path).names
@@ -83,7 +82,7 @@ class ArrowFormat(Format):
 
             yield write
 
-    def write_table(self, table: pa.Table, temporary: Path) -> None:
+    def write_arrow(self, table: pa.Table, temporary: Path) -> None:
         with (
             load_pyarrow().OSFile(str(temporary), "wb") as sink,
             load_pyarrow().ipc.new_file(sink, table.schema) as writer,

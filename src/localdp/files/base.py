@@ -1,6 +1,7 @@
 """What every file format can do, and helpers that all of them use.
 
-pyarrow is an optional dependency (the extra `files`), so it is loaded when it is first needed.
+CSV needs the standard library alone. Parquet and Arrow need pyarrow, an optional dependency (the extra `files`), which
+is loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -10,30 +11,55 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.domain import Domain
 from localdp.errors import DataFileError, MissingPackageError
 from localdp.plan import Plan, Reports
+from localdp.table import Table
 from localdp.types import Progress
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Write = Callable[[Reports], object]
 """A function that appends reports to a file."""
 
+UNKNOWN = -1
+"""Stands for the index of a value that is not an item."""
+
+_OTHER_KIND = ("magic", "not an arrow file", "not a gzipped file", "too small", "file is smaller", "end-of-stream")
 _LONGEST_NAME = 60  # characters of a column's name in an error: a file without line ends is one long name
 
 
 class Format(ABC):
     """A file format: reads columns of values and reports, in pieces, and writes reports and tables."""
 
-    typed: ClassVar[bool]
-    """Whether columns have types; if not, every cell is text."""
+    @abstractmethod
+    def check_installed(self) -> None:
+        """Raise a `MissingPackageError` if the format needs a package that is not installed."""
 
     @abstractmethod
-    def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
-        """Yield a column in pieces; `name` may be None if the file has only one column."""
+    def with_header(self, header: bool | None) -> Format:
+        """The format of files that have names of columns in their first row, have none, or (None) seem to have some."""
+
+    @property
+    @abstractmethod
+    def below(self) -> str:
+        """What rows are counted from, in a sentence: "below the header " or nothing."""
+
+    @abstractmethod
+    def values(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[tuple[list[Any], str]]:
+        """Yield the values of a column in pieces, None or "" for an empty cell, each with the name of the column.
+
+        `name` may be None if the file has only one column.
+        """
+
+    @abstractmethod
+    def indices(
+        self, path: Path, name: str | None, domain: Domain, progress: Progress | None
+    ) -> Iterator[tuple[NDArray[np.int64], Callable[[int], Any]]]:
+        """Yield the index of every value in a column, or `UNKNOWN`, in pieces; and a function from places to values."""
 
     @abstractmethod
     def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
@@ -44,7 +70,7 @@ class Format(ABC):
         """Give the block a function that appends reports to a new file."""
 
     @abstractmethod
-    def write_table(self, table: pa.Table, temporary: Path) -> None:
+    def write_table(self, table: Table, temporary: Path) -> None:
         """Write a table to a new file."""
 
 
@@ -56,7 +82,7 @@ def load_pyarrow(*modules: str) -> Any:
             import_module(f"pyarrow.{module}")
     except ImportError:
         raise MissingPackageError(
-            "CSV, Parquet and Arrow files need the package pyarrow: pip install 'localdp[files]'"
+            "Parquet and Arrow files need the package pyarrow: pip install 'localdp[files]' (or use CSV files)"
         ) from None
     return pyarrow
 
@@ -79,7 +105,10 @@ def data_file_errors(path: Path, format_name: str) -> Iterator[None]:
 
 def unreadable_file(path: Path, format_name: str, error: Exception) -> DataFileError:
     """The error for a file that is not in the format that its extension says."""
-    return DataFileError(f"{path} is not {format_name} file that can be read: {first_line(error)}")
+    reason = first_line(error).rstrip(".")
+    if any(word in reason.lower() for word in _OTHER_KIND):
+        reason = "it is another kind of file, or it was cut short"
+    return DataFileError(f"{path} is not {format_name} file that can be read: {reason}")
 
 
 def first_line(error: Exception) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from localdp.errors import DataFileError
 from localdp.files import columns
-from localdp.files.base import Format, Write, data_file_errors, load_pyarrow, resolve_column
+from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column
 from localdp.files.columns import check_schema, decode_dictionary, read_ahead, report_batches, report_schema
+from localdp.files.typed import TypedFormat
 from localdp.plan import Plan, Reports
 from localdp.types import Progress
 
@@ -27,10 +28,8 @@ _READ_AHEAD = 1 << 20  # bytes; without a buffer, Arrow reads a whole column chu
 
 
 @dataclass(frozen=True)
-class ParquetFormat(Format):
+class ParquetFormat(TypedFormat):
     """Row groups; in each, the pages of one column after the other."""
-
-    typed: ClassVar[bool] = True
 
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
         with _open(path, buffer_size=_READ_AHEAD) as file:
@@ -66,7 +65,7 @@ class ParquetFormat(Format):
 
             yield write
 
-    def write_table(self, table: pa.Table, temporary: Path) -> None:
+    def write_arrow(self, table: pa.Table, temporary: Path) -> None:
         load_pyarrow("parquet").parquet.write_table(table, temporary)
 
 

@@ -10,6 +10,15 @@ from localdp.domain import Domain, Item
 from localdp.table import Table
 from localdp.types import Places, Vector
 
+SHARE = ".2%"
+"""How a share of the users is printed."""
+
+_MEANINGS = {
+    "mean": "Rule mean lists the items whose estimated frequency is above the threshold.",
+    "f1": "Rule f1 lists the items with which the F-score is expected to be best: it misses few and adds few.",
+    "fdr": "Rule fdr lists as many items as it can while the expected share of false ones stays within {}.",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class HeavyHitters:
@@ -33,6 +42,8 @@ class HeavyHitters:
     probabilities: Vector
     rule: str
     threshold: float | None = None
+    n: int | None = None
+    """The number of users, which shares are shares of."""
 
     @cached_property
     def items(self) -> list[Item]:
@@ -46,11 +57,23 @@ class HeavyHitters:
         columns = {
             "item": self.indices if numbered else self.items,
             "frequency": self.frequencies,
+            **({} if self.n is None else {"share": self.frequencies / self.n}),
             "low": low,
             "high": high,
             "probability": self.probabilities,
         }
-        return Table(columns, self._title, {"item": "d", "probability": ".3f"})
+        return Table(columns, self._title, {"item": "d", "share": SHARE, "probability": ".3f"})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the items were chosen, and why some of them have a frequency that is not above the threshold."""
+        if self.threshold is None:
+            return ()
+        name = self.rule.split()[0]
+        below = int((self.frequencies <= self.threshold).sum())
+        some = "1 of them is" if below == 1 else f"{below:,} of them are"
+        low = f" {some} estimated at or below the threshold, but may well be above it: see the probability."
+        return (_MEANINGS[name].format(self.rule.removeprefix("fdr ")) + (low if below else ""),)
 
     @property
     def _title(self) -> str:

@@ -40,6 +40,8 @@ class Aggregate:
         self.counts = np.zeros(size, np.int64) if counts is None else checked_counts(counts, self.n, size)
         if counts is not None:
             plan.mechanism.validate_counts(self.counts, self.n)
+        self.sources: frozenset[str] = frozenset()
+        """What identifies the files whose reports are counted here (`localdp.plan.identity`), as far as it is known."""
 
     def add(self, reports: Reports, *, progress: Progress | None = None) -> Self:
         """Count more reports of the same plan, and return this aggregate."""
@@ -49,12 +51,20 @@ class Aggregate:
         self.n = n
         return self
 
-    def merge(self, other: Aggregate) -> Self:
-        """Add the counts of another aggregate of the same plan, and return this aggregate."""
+    def merge(self, other: Aggregate, *, repeated: bool = False) -> Self:
+        """Add the counts of another aggregate of the same plan, and return this aggregate.
+
+        If both are known to hold the reports of one file, that is an error unless `repeated` is True.
+        """
         self._check_plan(other, Aggregate)
+        if self.sources & other.sources and not repeated:
+            raise InvalidInputError(
+                "both aggregates hold the reports of one file, and the same people would be counted twice"
+            )
         n = checked_users(self.n + other.n, least=0)
         self.counts += other.counts
         self.n = n
+        self.sources |= other.sources
         return self
 
     def estimate(self) -> Estimate:
@@ -88,7 +98,10 @@ class Aggregate:
         >>> Aggregate.load(path) == aggregate
         True
         """
-        aggregate_file.save(path, {"n": self.n, "plan": self.plan._document()}, self.counts)
+        header: dict[str, Any] = {"n": self.n, "plan": self.plan._document()}
+        if self.sources:
+            header["sources"] = sorted(self.sources)
+        aggregate_file.save(path, header, self.counts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -96,12 +109,17 @@ class Aggregate:
         from localdp.plan.plan import Plan
 
         header, counts = aggregate_file.load(path)
-        if not isinstance(header, dict) or set(header) != {"n", "plan"}:
-            raise ArchiveError(f"{path} is not a usable aggregate: its header has other keys than n and plan")
+        if not isinstance(header, dict) or set(header) - {"sources"} != {"n", "plan"}:
+            raise ArchiveError(f"{path} is not a usable aggregate: its header has other keys than n, plan and sources")
+        sources = header.get("sources", [])
+        if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
+            raise ArchiveError(f"{path} is not a usable aggregate: its sources are not a list of text")
         try:
-            return cls(Plan._from_document(header["plan"]), counts, header["n"])
+            loaded = cls(Plan._from_document(header["plan"]), counts, header["n"])
         except LocalDPError as error:
             raise ArchiveError(f"{path} is not a usable aggregate: {error}") from error
+        loaded.sources = frozenset(sources)
+        return loaded
 
     def _check_plan(self, other: Any, kind: type[Any]) -> None:
         if not isinstance(other, kind):

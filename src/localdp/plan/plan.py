@@ -10,6 +10,8 @@ The mathematics is in `localdp.mechanisms`, the bytes are in `localdp.formats`.
 from __future__ import annotations
 
 import hashlib
+import json
+import warnings
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
@@ -18,7 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.domain import Domain, Item
-from localdp.errors import EmptyError, EpsilonError, InvalidInputError, LocalDPError, PlanError
+from localdp.errors import (
+    EmptyError,
+    EpsilonError,
+    InvalidInputError,
+    LocalDPError,
+    LookalikeItemsWarning,
+    PlanError,
+)
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
 from localdp.mechanisms import MECHANISMS, Mechanism, create
@@ -59,6 +68,8 @@ class Plan(Frozen):
         other: Item | None = None,
     ) -> None:
         self.domain = domain if isinstance(domain, Domain) and other is None else _domain_with(domain, other)
+        if not isinstance(domain, Domain):
+            _warn_of_lookalikes(self.domain)
         if isinstance(mechanism, Mechanism):
             _check_given(mechanism, epsilon, self.domain)
             self.mechanism, self.why = mechanism, "the mechanism was given"
@@ -124,6 +135,8 @@ class Plan(Frozen):
             raise PlanError("this is not a plan: it is nested too deeply") from None
         except LocalDPError:
             raise
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise PlanError("this is not a plan: it is not text in JSON") from None
         except ValueError as error:
             raise PlanError(f"this is not a plan: {error}") from None
         limits.check(plan.mechanism)
@@ -244,6 +257,19 @@ def _domain_with(domain: Domain | int | Iterable[Item], other: Item | None) -> D
         return Domain(domain, other)
     items = domain.size if isinstance(domain.items, range) else domain.items
     return Domain(items, other)
+
+
+def _warn_of_lookalikes(domain: Domain) -> None:
+    """Warn of two items that look the same: they are one text in two Unicode forms."""
+    pair = domain.lookalikes()
+    if pair is not None:
+        one, two = map(ascii, pair)
+        warnings.warn(
+            f"the items {one:.60} and {two:.60} look the same: they are one text in two Unicode forms, and a value "
+            "counts only for the item in its own form. Bring items and values into one form first, such as NFC",
+            LookalikeItemsWarning,
+            stacklevel=3,
+        )
 
 
 def _read_domain(given: Any) -> Domain:

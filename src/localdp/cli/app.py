@@ -1,13 +1,16 @@
 """The list of commands, and the exit codes.
 
-0: success. 2, with one line on standard error: input or options that cannot be used. 1, with one line: the machine
-failed, for example because the disk is full. 130: Ctrl-C. Commands import what they need when they run, so that
-`--help` answers at once.
+0: success. 2, with one line on standard error: input or options that cannot be used. 3: the command did its work, but
+the result is hardly of use, as a warning says. 1, with one line: the machine failed, for example because the disk is
+full. 128 plus the number of the signal, so 130 for Ctrl-C: the command was stopped. Commands import what they need when
+they run, so that `--help` answers at once.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -15,7 +18,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from localdp.cli import advise, aggregate, bench, demo, estimate, hitters, plan, privatize, reproduce
-from localdp.cli.output import fail
+from localdp.cli.output import fail, note
+from localdp.cli.signals import received
 from localdp.errors import LocalDPError
 
 INTERRUPTED = 130
@@ -65,13 +69,15 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
         raise typer.Exit
 
 
-def main() -> None:
+def run() -> None:
     """Run the command in `sys.argv` and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # so that any item can be shown on any terminal
+    warnings.showwarning = lambda message, *_args, **_options: note(str(message))
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except UsageError as error:
         if not error.format_message():  # no command was given, and the help was shown
             sys.exit(2)
@@ -81,6 +87,9 @@ def main() -> None:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except BrokenPipeError:  # whoever read our output wants no more of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at the end
+        sys.exit(1)
     except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         fail(_sentence(error))
     except MemoryError:
@@ -88,6 +97,8 @@ def main() -> None:
     except OSError as error:
         fail(_sentence(error), code=1)
     if code == INTERRUPTED:
+        if 128 + received() != INTERRUPTED:
+            os._exit(128 + received())  # Python would report what it cannot flush to a terminal that is gone
         fail("interrupted", INTERRUPTED)
     sys.exit(code)
 
