@@ -48,6 +48,85 @@ def test_scores_take_what_heavy_hitters_gives():
     assert metrics.heavy_hitter_scores(hits, metrics.true_hitters([50, 5, 40], 30)).f_score == 1.0
 
 
+NAMED = ldp.Estimate([50.0, 5.0, 40.0], n=100, variance=1.0, domain=["tea", "milk", "salt"])
+AMBIGUOUS = ldp.Estimate([50.0, 5.0, 40.0], n=100, variance=1.0, domain=[2, 7, 0])
+
+
+@pytest.mark.parametrize("shape", [list, np.array, set, tuple])
+def test_a_list_and_an_array_mean_the_same(shape):
+    """The first and the last item are found; of the indices 0 and 2, and of the items of these indices."""
+    hits = NAMED.heavy_hitters(30)
+    assert metrics.heavy_hitter_scores(hits, shape([0, 2])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, indices=shape([0, 2])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, shape(["tea", "salt"])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, items=shape(["tea", "salt"])).f_score == 1.0
+    numbered = ldp.Estimate([50.0, 5.0, 40.0], n=100, variance=1.0).heavy_hitters(30)
+    assert metrics.heavy_hitter_scores(numbered, shape([0, 2])).f_score == 1.0
+
+
+@pytest.mark.parametrize("shape", [list, np.array])
+def test_items_and_indices_are_never_guessed(shape):
+    hits = AMBIGUOUS.heavy_hitters(45)  # the item 2, which has the index 0
+    with pytest.raises(InvalidInputError, match=r"the true hitters \[0, 2\] can be items of this domain or indices"):
+        metrics.heavy_hitter_scores(hits, shape([0, 2]))
+    assert metrics.heavy_hitter_scores(hits, items=shape([2])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, indices=shape([2])).f_score == 0.0
+    assert metrics.heavy_hitter_scores(hits, indices=shape([0])).f_score == 1.0
+    assert metrics.heavy_hitter_scores(hits, shape([2, 7])) == metrics.Scores(1.0, 0.5, pytest.approx(2 / 3))
+
+
+def test_a_second_list_of_hitters_is_compared_by_its_items():
+    other = ldp.Estimate([50.0, 40.0, 5.0], n=100, variance=1.0, domain=["salt", "tea", "milk"])
+    assert metrics.heavy_hitter_scores(NAMED.heavy_hitters(30), other.heavy_hitters(30)).f_score == 1.0
+
+
+def test_a_true_item_outside_the_domain_was_missed():
+    scores = metrics.heavy_hitter_scores(NAMED.heavy_hitters(30), items=["tea", "salt", "rice", "oil"])
+    assert (scores.precision, scores.recall) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("found", "given", "sentence"),
+    [
+        (["tea"], {}, "give the true hitters once.*given: nothing"),
+        (["tea"], {"items": ["tea"], "indices": [0]}, "give the true hitters once.*given: items and indices"),
+        (NAMED.heavy_hitters(30), {"indices": [3]}, r"\[3\] are not indices from 0 to 2: give items="),
+        (NAMED.heavy_hitters(30), {"indices": ["tea"]}, r"\['tea'\] are not indices from 0 to 2"),
+        (NAMED.heavy_hitters(30), {"true_hitters": [5]}, r"\[5\] are not indices from 0 to 2"),
+        (["tea"], {"indices": [0]}, "indices are whole numbers of at least 0"),
+        (["tea"], {"true_hitters": [0, 2]}, "one of the two lists holds numbers and the other does not"),
+        ([0, 2], {"true_hitters": ["tea"]}, "one of the two lists holds numbers and the other does not"),
+        (["tea"], {"true_hitters": "tea"}, "the true hitters are a list of items or of indices, not 'tea'"),
+        (NAMED, {"true_hitters": ["tea"]}, "not <Estimate of 3 items.*ask it for its heavy_hitters or its top first"),
+        (7, {"true_hitters": [7]}, "the found hitters are a list of items or of indices, not 7"),
+    ],
+)
+def test_hitters_that_cannot_be_compared_are_refused(found, given, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        metrics.heavy_hitter_scores(found, **given)
+
+
+@pytest.mark.parametrize("metric", [metrics.estimation_error, metrics.absolute_error, metrics.weighted_error])
+def test_results_are_taken_as_they_are(metric):
+    data = ldp.datasets.load("retail")
+    estimate = ldp.Plan(data.d, "oue", 4.0).simulate(data.frequencies, seed=1).estimate()
+    calibrated = estimate.calibrate("power-law")
+    assert metric(calibrated, data) == metric(calibrated.frequencies, data.frequencies)
+    assert metric(estimate.zeroed(), data) == metric(estimate.zeroed().frequencies, data.frequencies)
+    assert metrics.true_hitters(data, 500).tolist() == metrics.true_hitters(data.frequencies, 500).tolist()
+    assert metrics.top_error(calibrated, data, k=3) == metrics.top_error(calibrated.frequencies, data.frequencies, k=3)
+
+
+def test_a_list_of_hitters_is_not_taken_for_all_frequencies():
+    with pytest.raises(FrequencyError, match="a list of hitters has the frequencies of some items only"):
+        metrics.estimation_error(NAMED.top(3), [50, 5, 40])
+
+
+def test_frequencies_of_different_items_are_not_compared():
+    with pytest.raises(FrequencyError, match="of different items, or of the same items in another order"):
+        metrics.estimation_error(NAMED, AMBIGUOUS)
+
+
 @pytest.mark.parametrize(
     ("estimated", "true", "sentence"),
     [

@@ -12,10 +12,11 @@
 (3, 3)
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from localdp import datasets, errors, mechanisms, metrics
+    from localdp import checks, datasets, errors, mechanisms, metrics, plots, priors
     from localdp.advice import Advice, advise
     from localdp.domain import Domain
     from localdp.errors import DoubtfulEstimateWarning, LocalDPError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Laplace,
         Monotone,
         OptIn,
+        ParametricFamily,
         Poisson,
         PowerLaw,
         Prior,
@@ -61,6 +63,7 @@ __all__ = [
     "Mechanism",
     "Monotone",
     "OptIn",
+    "ParametricFamily",
     "Plan",
     "Poisson",
     "PowerLaw",
@@ -69,12 +72,16 @@ __all__ = [
     "Smooth",
     "Table",
     "advise",
+    "checks",
     "datasets",
     "errors",
     "mechanisms",
     "metrics",
+    "plots",
+    "priors",
 ]
 
+_MODULES = ("checks", "datasets", "errors", "mechanisms", "metrics", "plots", "priors")
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),
@@ -94,15 +101,14 @@ def __getattr__(name: str) -> Any:
     """Import a public name at first use: NumPy and SciPy take longer to load than `localdp --help` takes to answer."""
     if name not in __all__:
         raise AttributeError(f"module 'localdp' has no attribute {name!r}")
-    from importlib import import_module
-
-    if name in ("datasets", "errors", "mechanisms", "metrics"):
-        found: Any = import_module(f"localdp.{name}")
+    if name in _MODULES:
+        found: Any = importlib.import_module(f"localdp.{name}")
     else:
-        found = getattr(import_module(f"localdp.{_SOURCES.get(name, 'priors')}"), name)
+        found = getattr(importlib.import_module(f"localdp.{_SOURCES.get(name, 'priors')}"), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What is public, for `dir` and for completion; the other modules of the package are not part of it."""
+    return sorted([*__all__, "__version__"])

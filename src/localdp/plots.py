@@ -1,7 +1,7 @@
 """Draw frequencies, priors and heavy hitters of your own data with matplotlib (`pip install 'localdp[plots]'`).
 
-Every function draws on the `axes` that it is given, or on those of a new figure, and returns the axes. Save the figure
-that they belong to with `figure_of(axes)`:
+Every function draws on the `axes` that it is given, or on those of a new figure, and returns the axes. A notebook shows
+what it returns. Save the figure that the axes belong to with `figure_of(axes)`:
 
 >>> import localdp as ldp
 >>> estimate = ldp.Plan(["tea", "coffee", "milk"], epsilon=2.0).simulate([600, 300, 100], seed=1).estimate()
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
 from localdp.estimate import Frequencies
 from localdp.estimate.calibrated import Calibrated
+from localdp.fonts import drawable
 from localdp.hitters import HeavyHitters
 from localdp.table import printable
 from localdp.types import Vector
@@ -52,10 +53,10 @@ def figure(width: float = 7.0, height: float = 4.2) -> Figure:
     [4.0, 3.0]
     """
     try:
-        from matplotlib.figure import Figure
+        from localdp.pictures import Picture
     except ImportError:
         raise MissingPackageError("pictures need the package matplotlib: pip install 'localdp[plots]'") from None
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+    return Picture(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def figure_of(axes: Axes) -> Figure:
@@ -138,6 +139,30 @@ def plot_prior(calibrated: Calibrated, truth: ArrayLike | None = None, axes: Axe
     axes.set_ylim(bottom=1e-9)
     axes.set_xlabel("frequency k (users)")
     axes.set_ylabel("share of items with frequency k")
+    axes.legend()
+    return axes
+
+
+def plot_predicted(calibrated: Calibrated, axes: Axes | None = None) -> Axes:
+    """Draw a histogram of the raw estimates, and the density that the prior and the noise predict for them.
+
+    Where the two differ, the prior or the noise is wrong. The picture shows the estimates from the smallest to twenty
+    standard errors, or to the largest if that is less.
+    """
+    axes = _axes(axes)
+    estimates = calibrated.estimates
+    low, high = float(estimates.min()), float(estimates.max())
+    high = min(high, 20 * max(calibrated.std_error, 1.0))
+    edges = np.linspace(low, max(high, low + 1.0), 101)
+    counts, _ = np.histogram(estimates, edges)
+    axes.stairs(counts / (estimates.size * np.diff(edges)), edges, fill=True, color=SKY, label="raw estimates")
+    x = np.linspace(edges[0], edges[-1], 800)
+    label = f"predicted: {calibrated.prior.name} and noise"
+    axes.plot(x, calibrated.predicted_density(x), color=BLUE, label=label)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.2 / (estimates.size * (edges[1] - edges[0])))
+    axes.set_xlabel("raw estimate (users)")
+    axes.set_ylabel("density")
     axes.legend()
     return axes
 
@@ -255,11 +280,17 @@ def plain(text: str) -> str:
 
 
 def _axes(axes: Axes | None, height: float = 4.2) -> Axes:
-    return figure(height=height).add_subplot() if axes is None else axes
+    if axes is not None:
+        return axes
+    drawn = figure(height=height)
+    from localdp.pictures import PictureAxes
+
+    return drawn.add_subplot(axes_class=PictureAxes)
 
 
 def _name_items(axes: Axes, items: Sequence[Any]) -> None:
-    axes.set_yticks(np.arange(len(items)), [plain(printable(f"{item}", 24)) for item in items])
+    labels, families = drawable([printable(f"{item}", 24) for item in items])
+    axes.set_yticks(np.arange(len(items)), [plain(printable(label)) for label in labels], fontfamily=families)
     axes.set_ylim(len(items) - 0.4, -0.6)
     axes.set_ylabel("item")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from localdp.errors import InvalidInputError, MissingPackageError
+from localdp.notebook import table_html
 
 _ROWS_SHOWN = 20
+ROWS_IN_NOTEBOOKS = 10
+"""The rows of a table that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +84,34 @@ class Table:
     def text(self, rows: int = _ROWS_SHOWN) -> str:
         """The first rows as text in aligned columns, then the number of rows that are not shown."""
         cells = [[name, *self._cells(name, rows)] for name in self.columns]
-        widths = [max(map(len, column)) for column in cells]
-        texts = [not isinstance(values, np.ndarray) for values in self.columns.values()]
+        widths = [max(map(_width, column)) for column in cells]
+        texts = self._text_columns()
         lines = [self.title] if self.title else []
         for row in zip(*cells, strict=True):
             aligned = zip(row, widths, texts, strict=True)
-            lines.append("  ".join(f"{cell:<{w}}" if text else f"{cell:>{w}}" for cell, w, text in aligned).rstrip())
+            lines.append("  ".join(_padded(cell, width, text) for cell, width, text in aligned).rstrip())
         if len(self) > rows:
             lines.append(f"... and {len(self) - rows:,} more")
         return "\n".join(lines)
+
+    def html(self, rows: int = ROWS_IN_NOTEBOOKS, notes: Sequence[str] = (), of: int | None = None) -> str:
+        """The first rows as HTML, then the number of rows that are not shown, then the notes. Notebooks show this.
+
+        `of` is the number of rows to count from, if this table is itself a part of a longer one.
+        """
+        cells = [self._cells(name, rows) for name in self.columns]
+        left = (len(self) if of is None else of) - min(rows, len(self))
+        more = [f"\N{HORIZONTAL ELLIPSIS} {left:,} more"] if left else []
+        return table_html(
+            self.title, list(self.columns), zip(*cells, strict=True), self._text_columns(), [*more, *notes]
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _text_columns(self) -> list[bool]:
+        """Which columns are text, and so aligned to the left."""
+        return [not isinstance(values, np.ndarray) for values in self.columns.values()]
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
@@ -101,10 +125,48 @@ class Table:
         return [_unsigned_zero(format(value, layout)) for value in values.tolist()]
 
 
+class Tabular(ABC):
+    """A result that has a table: it converts to pyarrow, pandas and polars, and notebooks show it as one."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """The result as a table."""
+
+    def to_arrow(self) -> Any:
+        """The rows of `table()` as a `pyarrow.Table`."""
+        return self.table().to_arrow()
+
+    def to_pandas(self) -> Any:
+        """The rows of `table()` as a `pandas.DataFrame`."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The rows of `table()` as a `polars.DataFrame`."""
+        return self.table().to_polars()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
 def printable(text: str, longest: int = 40) -> str:
     """Text that is safe on a terminal and fits a column: invisible characters are escaped, long text is cut."""
     safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal the text takes: two for each wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
+    )
+
+
+def _padded(cell: str, width: int, to_the_left: bool) -> str:
+    """The cell with spaces, so that it takes `width` columns."""
+    space = " " * (width - _width(cell))
+    return cell + space if to_the_left else space + cell
 
 
 def _unsigned_zero(number: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
@@ -251,6 +252,16 @@ def whole_numbers(numbers: ArrayLike) -> Counts:
     except (TypeError, ValueError, OverflowError):
         pass
     raise FrequencyError("frequencies and counts are numbers of people: every one must be a whole number")
+
+
+def checked_list(values: Any, what: str) -> list[Any]:
+    """A list of at least one thing, given in any order-keeping form but a text."""
+    if isinstance(values, str | bytes | dict | set) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{what} are given as a list, not as {shown(values, 60)}")
+    listed = list(values)
+    if not listed:
+        raise InvalidInputError(f"the list of {what} is empty: give at least one")
+    return listed
 
 
 def _integer(value: object) -> int | None:

@@ -110,7 +110,7 @@ def test_the_whole_suite_takes_objects_and_names():
     with pytest.raises(CheckFailure, match="sum to"):
         check_prior(HalfIsMissing())
     check_prior("power-law")
-    assert len(PRIOR_CHECKS) == len(set(PRIOR_CHECKS)) == 6
+    assert len(PRIOR_CHECKS) == len(set(PRIOR_CHECKS)) == 7
 
 
 def test_the_truth_of_the_checks_is_heavy_tailed_and_seeded():

@@ -24,6 +24,17 @@ def test_importing_loads_nothing_heavy():
     assert not {"scipy", "numba", "matplotlib", "pandas", "cryptography"} & set(loaded)
 
 
+def test_dir_shows_what_is_public_and_nothing_else():
+    assert dir(ldp) == sorted([*ldp.__all__, "__version__"])
+    code = "import localdp as ldp; [getattr(ldp, name) for name in dir(ldp)]; print(*dir(ldp))"
+    assert _python(code).split() == dir(ldp)
+
+
+def test_what_is_not_public_is_not_found():
+    with pytest.raises(AttributeError, match="module 'localdp' has no attribute 'Plam'"):
+        ldp.Plam  # noqa: B018
+
+
 def test_public_names_exist_and_are_documented():
     for name in ldp.__all__:
         assert getattr(ldp, name).__doc__, name

@@ -77,7 +77,10 @@ class _Tracer:
     def __init__(self, kind: Kind) -> None:
         self.lines: _Lines = []
         library = inspect.getfile(Mechanism).rsplit("mechanisms", 1)[0]
-        self._files = (library, *{inspect.getfile(base) for base in kind.__mro__ if issubclass(base, Mechanism)})
+        self._files = (
+            library,
+            *{file for base in kind.__mro__ if issubclass(base, Mechanism) for file in _files(base)},
+        )
 
     def __enter__(self) -> _Tracer:
         self._before = sys.gettrace()
@@ -93,3 +96,9 @@ class _Tracer:
         if event == "line":
             self.lines.append((frame.f_code.co_filename, frame.f_lineno))
         return self._trace
+
+
+def _files(kind: type) -> set[str]:
+    """The files of the methods of a class. A class that was typed into a notebook has some too, unlike its module."""
+    methods = (getattr(member, "fget", member) for member in vars(kind).values())
+    return {method.__code__.co_filename for method in methods if inspect.isfunction(method)}

@@ -1,9 +1,10 @@
-"""All checks of a mechanism: exact privacy, the stated channel, every user's own noise, strict reading of reports."""
+"""All checks of a mechanism: its definition, exact privacy, the stated channel, each user's noise, strict reading."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from localdp.checks.definition import check_definition
 from localdp.checks.independence import check_value_independence
 from localdp.checks.instances import EPSILONS, Kind
 from localdp.checks.privacy import check_exact_privacy, check_stated_privacy
@@ -13,6 +14,7 @@ from localdp.checks.users import check_every_user, check_fresh_noise
 from localdp.mechanisms import create
 
 MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
+    check_definition,
     check_exact_privacy,
     check_stated_privacy,
     check_samples_match_channel,

@@ -13,15 +13,16 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.calibrate.posterior import Posterior
 from localdp.calibrate.posterior_by_item import PosteriorByItem, posterior_of
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation
-from localdp.priors import FittedPrior, Noise, NoiseByItem
+from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.types import Places, Vector
-from localdp.validation import checked_level, checked_threshold
+from localdp.validation import checked_estimates, checked_level, checked_threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,15 @@ class Calibrated(Frequencies):
         """Pr(f_i > threshold | fhat_i) for every item."""
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
         return self._posterior.probability_above(limit)
+
+    def predicted_density(self, estimates: ArrayLike) -> Vector:
+        """p_fhat, the density that the prior and the noise predict for raw estimates, at each of these (Eq. 21).
+
+        If the prior is right, a histogram of the raw estimates has this shape; `localdp.plots.plot_predicted` draws
+        both.
+        """
+        points = checked_estimates(estimates)
+        return Predictive.of(self.prior, self.noise.usable(self.n)).density(points)
 
     def _interval(self, level: float) -> tuple[Vector, Vector]:
         return self._posterior.shortest_intervals(level)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -89,9 +90,9 @@ class Combined(Estimate):
             prior, method = self._by_the_private.calibrate(chosen, method).prior, None
         return replace(super().calibrate(prior, method), noise=self.noise, total=None)
 
-    def rank_priors(self) -> list[Rank]:
-        """All families fitted to the private answers, from the one that fits best to the one that fits worst."""
-        return self._by_the_private.rank_priors()
+    def rank_priors(self, priors: Sequence[Prior | FittedPrior | str] | None = None) -> list[Rank]:
+        """Families fitted to the private answers, from the one that fits best to the one that fits worst."""
+        return self._by_the_private.rank_priors(priors)
 
     def goodness_of_fit(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +28,6 @@ from localdp.estimate.observed import gaussian_noise, seen_by
 from localdp.estimate.stated_noise import noise_note, stated_variance
 from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
-from localdp.hitters.result import SHARE
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.kernels.debias import debias
 from localdp.table import Table
@@ -37,11 +37,11 @@ from localdp.validation import (
     checked_estimates,
     checked_excess_variance,
     checked_level,
+    checked_list,
     checked_probability,
     checked_threshold,
     checked_total,
     checked_users,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -181,18 +181,14 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
-        from localdp.priors import FittedPrior, Prior, observations_of, prior_named
+        from localdp.priors import FittedPrior, observations_of, prior_of
 
         if self.origin is not None:
             raise InvalidInputError(
                 f"estimates that were post-processed ({', '.join(self.processing)}) are no longer frequencies plus "
                 "noise: calibrate the estimates themselves, then post-process what that gives"
             )
-        family = prior_named(prior) if isinstance(prior, str) else prior
-        if not isinstance(family, Prior | FittedPrior):
-            raise InvalidInputError(
-                f"a prior is a name such as 'auto', a family such as PowerLaw() or a fitted prior, not {shown(prior)}"
-            )
+        family = prior_of(prior)
         if isinstance(family, FittedPrior) and method is not None:
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes:
@@ -234,11 +230,15 @@ class Estimate(Frozen, Frequencies):
         held = np.clip(self._unbiased, 0, self.n)
         return np.maximum(self.variance + held * self.excess_variance, 0.0)
 
-    def rank_priors(self) -> list[Rank]:
-        """All families fitted to these estimates, from the one that fits best to the one that fits worst."""
-        from localdp.priors import Auto, observations_of, rank
+    def rank_priors(self, priors: Sequence[Prior | FittedPrior | str] | None = None) -> list[Rank]:
+        """Families fitted to these estimates, from the one that fits best to the one that fits worst.
 
-        return rank(observations_of(*seen_by(Auto(), self, self._variances), self.n, self.total))
+        `priors` are the ones to compare, by name, as families or fitted already; without them, those of the library.
+        """
+        from localdp.priors import Auto, observations_of, prior_of, rank
+
+        several = None if priors is None else [prior_of(prior) for prior in checked_list(priors, "priors")]
+        return rank(observations_of(*seen_by(Auto(), self, self._variances), self.n, self.total), several)
 
     def goodness_of_fit(
         self,
@@ -261,17 +261,13 @@ class Estimate(Frozen, Frequencies):
         >>> est.goodness_of_fit("poisson").p_value > 0.05, est.goodness_of_fit("power-law").p_value
         (True, 0.01)
         """
-        from localdp.priors import FittedPrior, Prior, goodness_of_fit, prior_named
+        from localdp.priors import goodness_of_fit, prior_of
 
         if self.origin is not None:
             raise InvalidInputError(
                 "post-processed estimates are no longer frequencies plus noise: test the unbiased estimates"
             )
-        family = prior_named(prior) if isinstance(prior, str) else prior
-        if not isinstance(family, Prior | FittedPrior):
-            raise InvalidInputError(
-                f"a prior is a name such as 'auto', a family such as PowerLaw() or a fitted prior, not {shown(prior)}"
-            )
+        family = prior_of(prior)
         noise = gaussian_noise(self)
         return goodness_of_fit(
             self.frequencies, noise, self.n, family, method, replicates=replicates, seed=seed, progress=progress
@@ -298,8 +294,10 @@ class Estimate(Frozen, Frequencies):
             raise InvalidInputError("only unbiased estimates of private answers can be combined with opted-in users")
         return Combined.of(self, opt_in_counts)
 
-    def compare(self, prior: Prior | FittedPrior | str = "auto") -> Table:
+    def compare(self, prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str] = "auto") -> Table:
         """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.
+
+        If `prior` is a list, there is a column for each of its priors instead, without intervals.
 
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
         >>> print(est.compare("power-law").largest("calibrated", 2))  # doctest: +NORMALIZE_WHITESPACE
@@ -308,20 +306,9 @@ class Estimate(Frozen, Frequencies):
         water   31      31        31          31  76.43%   24    37
         tea     10      10         9           8  20.60%    1    14
         """
-        calibrated = self.calibrate(prior)
-        low, high = calibrated.interval()
-        columns = {
-            "item": self.domain.items,
-            "raw": self.frequencies,
-            "zeroed": self.zeroed().frequencies,
-            "norm-sub": self.project("norm-sub").frequencies,
-            "calibrated": calibrated.frequencies,
-            "share": calibrated.frequencies / self.n,
-            "low": low,
-            "high": high,
-        }
-        title = f"{self.domain.size:,} items among {self.n:,} users, calibrated by {calibrated.prior.name}"
-        return Table(columns, title, {"share": SHARE})
+        from localdp.estimate.comparison import comparison
+
+        return comparison(self, prior)
 
     def __repr__(self) -> str:
         kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])

@@ -21,7 +21,7 @@ from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold,
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.result import SHARE
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
-from localdp.table import Table
+from localdp.table import ROWS_IN_NOTEBOOKS, Table, Tabular
 from localdp.types import Places, Vector
 from localdp.validation import checked_amount, checked_level, checked_threshold
 
@@ -35,7 +35,7 @@ _NOTICEABLE = 0.05  # relative difference of the exact and the Gaussian threshol
 _LEVELS_KEPT = 4  # levels of intervals that are remembered; each takes 160 MB at 10 million items
 
 
-class Frequencies(ABC):
+class Frequencies(Tabular, ABC):
     """Frequencies of the items of a domain among n users, with the uncertainty of each."""
 
     if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Frequencies(ABC):
         def domain(self) -> Domain: ...
         @property
         def origin(self) -> Frequencies | None: ...
+        @property
+        def notes(self) -> tuple[str, ...]: ...
 
     @property
     @abstractmethod
@@ -167,6 +169,14 @@ class Frequencies(ABC):
         }
         title = f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}"
         return Table(columns, title, {"share": SHARE})
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the most frequent items, and the notes."""
+        whole = self.table()
+        title = f"{type(self).__name__}: {whole.title}, the most frequent first"
+        largest = Table(whole.largest("frequency", ROWS_IN_NOTEBOOKS).columns, title, whole.formats)
+        error = f"standard error of an item that nobody holds: {self.std_error:,.6g}"
+        return largest.html(notes=(error, *self.notes), of=self.domain.size)
 
     def group(self, groups: Mapping[str, Iterable[Item]], level: float = INTERVALS) -> Table:
         """The sum of the frequencies of each group of items, with an interval that knows the total.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from localdp.domain import Domain, Item
-from localdp.table import Table
+from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
 
 SHARE = ".2%"
@@ -21,7 +21,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class HeavyHitters:
+class HeavyHitters(Tabular):
     """Items named as heavy, in descending order of frequency. It prints as a table and iterates over the items.
 
     `probabilities` has each item's probability of being a heavy hitter, or of belonging to the true top k. `intervals`

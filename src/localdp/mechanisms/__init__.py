@@ -22,22 +22,29 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from numbers import Real
+from typing import TypeVar
 
 from localdp.errors import ImpureMechanismError, UnknownMechanismError
-from localdp.mechanisms.base import Channel, Mechanism
+from localdp.formats import bitstrings
+from localdp.mechanisms.base import Channel, Mechanism, independent_counts, require_sum
 from localdp.mechanisms.choice import Choice, choose
 from localdp.mechanisms.hadamard import HadamardResponse
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
 from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.subset import SubsetSelection
-from localdp.mechanisms.unary import OptimizedUnary, SymmetricUnary
+from localdp.mechanisms.symbol_response import SymbolResponse
+from localdp.mechanisms.unary import OptimizedUnary, SymmetricUnary, UnaryEncoding
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.registry import Registry
 
 __all__ = [
     "MECHANISMS",
     "BinaryLocalHashing",
     "Channel",
     "Choice",
+    "Entropy",
     "HadamardResponse",
     "LinearLocalHashing",
     "Mechanism",
@@ -45,8 +52,16 @@ __all__ = [
     "OptimizedUnary",
     "RandomizedResponse",
     "SubsetSelection",
+    "SymbolResponse",
     "SymmetricUnary",
+    "UnaryEncoding",
+    "bitstrings",
     "create",
+    "independent_counts",
+    "kind_named",
+    "register",
+    "require_sum",
+    "thresholds",
 ]
 
 # Cheapest counting first: of two equally good mechanisms `auto` takes the earlier one. It never takes one that
@@ -64,6 +79,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         OptimizedLocalHashing,
     )
 }
+"""The mechanisms of the library by name."""
 
 _IMPURE = {
     "rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
@@ -71,6 +87,31 @@ _IMPURE = {
     "cms": "the count-mean sketch",
     "hcms": "the Hadamard count-mean sketch",
 }
+
+_Kind = TypeVar("_Kind", bound=type[Mechanism])
+_REGISTRY: Registry[Mechanism] = Registry(Mechanism, {*MECHANISMS, *_IMPURE, "auto"})
+
+
+def register(kind: _Kind) -> _Kind:
+    """Make a mechanism of your own known by its name, so that plans with it can be read. It serves as a decorator.
+
+    A plan says the name of its mechanism. Whoever writes `Plan(items, "your-name", epsilon)`, or reads such a plan or
+    an aggregate from a file, registers the class first. `auto` never takes a registered mechanism, because a plan must
+    not depend on what is registered where.
+
+    >>> @register
+    ... class Louder(SymmetricUnary):
+    ...     name = "doctest-louder"
+    >>> create("doctest-louder", size=10, epsilon=1.0).mechanism
+    <doctest-louder on 10 items, epsilon 1, 10-bit reports>
+    """
+    _REGISTRY.add(kind)
+    return kind
+
+
+def kind_named(name: str) -> type[Mechanism] | None:
+    """The class of the mechanism with this name, in the library or registered; None if there is none."""
+    return MECHANISMS.get(name) or _REGISTRY.get(name)
 
 
 def create(name: str, size: int, epsilon: float) -> Choice:
@@ -87,12 +128,16 @@ def create(name: str, size: int, epsilon: float) -> Choice:
         return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError.of(_IMPURE[name])
-    if name not in MECHANISMS:
-        known = [*sorted(MECHANISMS), "auto"]
+    kind = kind_named(name)
+    if kind is None:
+        known = [*sorted(MECHANISMS), *sorted(_REGISTRY), "auto"]
         close = get_close_matches(name[:20].lower(), known, n=1)  # a plan from elsewhere may have a name of megabytes
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UnknownMechanismError(f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}")
-    mechanism = MECHANISMS[name](size, epsilon)
+        raise UnknownMechanismError(
+            f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}. A mechanism of your own must be "
+            "registered first: localdp.mechanisms.register(YourClass)"
+        )
+    mechanism = kind(size, epsilon)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
 
 

@@ -30,11 +30,13 @@ from localdp.errors import (
 )
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
-from localdp.mechanisms import MECHANISMS, Mechanism, create
+from localdp.mechanisms import Mechanism, create, kind_named
+from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
 from localdp.plan.reports import Reports
 from localdp.randomness import keystream
+from localdp.table import printable
 from localdp.types import Indices, Progress
 from localdp.validation import checked_frequencies, checked_seed
 
@@ -237,6 +239,21 @@ class Plan(Frozen):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parts of the plan, one to a line."""
+        some = ", ".join(printable(str(item)) for item in self.domain.items[:5])
+        more = f", \N{HORIZONTAL ELLIPSIS} {self.domain.size - 5:,} more" if self.domain.size > 5 else ""
+        facts = [
+            ("items", f"{self.domain.size:,}: {some}{more}"),
+            ("catch-all", "none" if self.domain.other is None else printable(str(self.domain.other))),
+            ("mechanism", self.mechanism.name),
+            ("reason", self.why),
+            ("epsilon", f"{self.mechanism.requested_epsilon:g} (realised: {self.mechanism.epsilon:.12g})"),
+            ("report", f"{self.mechanism.report_bits:,} bits"),
+            ("fingerprint", self.fingerprint),
+        ]
+        return facts_html("Plan", facts)
+
     def __repr__(self) -> str:
         return f"<Plan {self.fingerprint[:12]}: {self.mechanism!r}>"
 
@@ -248,8 +265,11 @@ def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) ->
         )
     if mechanism.width != 64:
         raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
-    if MECHANISMS.get(mechanism.name, type(mechanism)) is not type(mechanism):
-        raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: give it a name of its own")
+    known = kind_named(mechanism.name)
+    if known is not None and known is not type(mechanism):
+        same = known.__qualname__ == type(mechanism).__qualname__
+        remedy = "its class was defined anew: make the mechanism anew" if same else "give it a name of its own"
+        raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: {remedy}")
 
 
 def _domain_with(domain: Domain | int | Iterable[Item], other: Item | None) -> Domain:

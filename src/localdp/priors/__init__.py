@@ -17,6 +17,9 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any, TypeVar
+
 from localdp.errors import InvalidInputError
 from localdp.priors.auto import Auto
 from localdp.priors.base import AtomicPrior, FittedPrior, Prior
@@ -27,6 +30,8 @@ from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.fitting.observations_by_item import observations_of
+from localdp.priors.fitting.parametric import ParametricFamily, Search
+from localdp.priors.fitting.predictive import Predictive
 from localdp.priors.fixed import Fixed
 from localdp.priors.gaussian import Gaussian
 from localdp.priors.goodness import GoodnessOfFit, goodness_of_fit
@@ -38,6 +43,8 @@ from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
 from localdp.priors.ranking import Rank, rank
 from localdp.priors.smooth import Smooth
+from localdp.registry import Registry, complaint_about_name
+from localdp.validation import shown
 
 __all__ = [
     "NPMLE",
@@ -58,33 +65,83 @@ __all__ = [
     "NoiseByItem",
     "Observations",
     "OptIn",
+    "ParametricFamily",
     "Poisson",
     "PowerLaw",
+    "Predictive",
     "Prior",
     "Rank",
+    "Search",
     "Smooth",
     "goodness_of_fit",
     "observations_of",
     "prior_named",
+    "prior_of",
     "rank",
+    "register",
 ]
 
 PRIORS: dict[str, type[Prior]] = {
     kind.name: kind
     for kind in (PowerLaw, Gaussian, Laplace, Poisson, Smooth, Bulk, Monotone, NPMLE, OptIn, Fixed, Auto)
 }
+"""The families of the library by name."""
+
+_Kind = TypeVar("_Kind", bound=type[Prior])
+_REGISTRY: Registry[Prior] = Registry(Prior, set(PRIORS))
+
+
+def register(kind: _Kind) -> _Kind:
+    """Make a family of your own known by its name, as in `estimate.calibrate("your-name")`. It serves as a decorator.
+
+    An object of the family can be given to `calibrate` without this.
+
+    >>> @register
+    ... class Steeper(PowerLaw):
+    ...     name = "doctest-steeper"
+    >>> prior_named("doctest-steeper")
+    Steeper()
+    """
+    _REGISTRY.add(kind)
+    return kind
 
 
 def prior_named(name: str) -> Prior:
-    """The family of that name, if it needs no arguments.
+    """The family of that name, in the library or registered, if it needs no arguments.
 
     >>> prior_named("power-law")
     PowerLaw()
     """
-    if name in ("opt-in", "fixed"):
+    kind = PRIORS.get(name) or _REGISTRY.get(name)
+    if kind is None:
         raise InvalidInputError(
-            f"the prior {name!r} needs arguments: give {PRIORS[name].__name__}(...) instead of its name"
+            f"there is no prior {name!r:.40}: choose from {', '.join([*PRIORS, *_REGISTRY])}, or give an object of a "
+            "family of your own"
         )
-    if name not in PRIORS:
-        raise InvalidInputError(f"there is no prior {name!r:.40}: choose from {', '.join(PRIORS)}")
-    return PRIORS[name]()
+    try:
+        inspect.signature(kind).bind()
+    except TypeError:
+        raise InvalidInputError(
+            f"the prior {name!r} needs arguments: give {kind.__name__}(...) instead of its name"
+        ) from None
+    return kind()
+
+
+def prior_of(prior: Any) -> Prior | FittedPrior:
+    """A prior as people give it: by name, as a family, or fitted.
+
+    >>> prior_of("poisson"), prior_of(PowerLaw())
+    (Poisson(), PowerLaw())
+    """
+    if isinstance(prior, str):
+        return prior_named(prior)
+    if isinstance(prior, type) and issubclass(prior, Prior):
+        raise InvalidInputError(f"{prior.__name__} is a class: give an object of it, {prior.__name__}()")
+    if not isinstance(prior, Prior | FittedPrior):
+        raise InvalidInputError(
+            f"a prior is a name such as 'auto', a family such as PowerLaw() or a fitted prior, not {shown(prior)}"
+        )
+    complaint = complaint_about_name(getattr(prior, "name", None), type(prior)) if isinstance(prior, Prior) else None
+    if complaint is not None:
+        raise InvalidInputError(complaint)
+    return prior

@@ -119,11 +119,19 @@ class AtomicPrior(FittedPrior):
 
 
 class Prior(ABC):
-    """A family of distributions of true frequencies."""
+    """A family of distributions of true frequencies.
+
+    A family of your own sets `name` and `methods` and writes `fit_observations`. One with a formula and a few
+    parameters derives from `ParametricFamily` instead, which is less work. `localdp.priors.register` makes its name
+    known, and `localdp.checks.check_prior` checks it.
+    """
 
     name: ClassVar[str]
+    """The name that chooses this family, as in `estimate.calibrate("power-law")`."""
     methods: ClassVar[tuple[str, ...]]
     """The ways to fit it, the default first."""
+    light_tails: ClassVar[bool] = False
+    """Whether it has no room for frequent items and pulls them down by design, as families around a level do."""
     constant_noise: ClassVar[bool] = False
     """Whether the variance of the noise is taken to be the same for all items, as the paper does."""
 

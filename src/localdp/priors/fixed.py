@@ -25,6 +25,8 @@ class Fixed(Prior):
 
     name = "fixed"
     methods = ("given",)
+    light_tails = True
+    parameter_count = 0
 
     def __init__(self, frequencies: ArrayLike, probabilities: ArrayLike | None = None) -> None:
         try:

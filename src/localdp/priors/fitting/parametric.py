@@ -1,4 +1,4 @@
-"""The paper's four families: a smooth mass function with one or two parameters theta, and its maximum likelihood fit.
+"""Families with a formula, as the paper's four: a smooth mass function with a few parameters theta, and its fit.
 
     maximize   sum_i log sum_k p_f(k | theta) p_s(fhat_i - k)                                     (Eq. 16)
 
@@ -12,6 +12,7 @@ mean of the estimates instead (Eq. 19); `mean="estimates"` does the same.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -35,16 +36,36 @@ FEATURE_REACH = 40.0
 _RUNS = 5  # searches for the maximum of the likelihood, each from where the one before ended
 _LEAST_GAIN = 1e-7  # a search that gains less for each item was the last one
 _EXACT_AROUND = EXACT_UP_TO // 2
+_DIFFERENCE = 1e-5  # of a parameter, for derivatives: about the cube root of the rounding error
 
 
 class ParametricFamily(Prior):
-    """A family with a smooth mass function and a parameter vector `theta`, such as a mean and a log deviation."""
+    """A family with a smooth mass function and a parameter vector `theta`, such as a mean and a log deviation.
+
+    A family of your own sets `name`, `parameter_count` and, if frequency 0 has no mass, `first = 1`. It writes
+    `log_shape` and `from_moments`. If maximum likelihood must stay within limits, it sets `limits`. The rest has
+    defaults: derivatives by differences, parameters without names. The family is fitted by both methods of the paper.
+
+    >>> class Geometric(ParametricFamily):
+    ...     name, parameter_count, limits = "geometric", 1, [(1e-6, 20.0)]
+    ...
+    ...     def log_shape(self, k, theta):
+    ...         return -theta[0] * k
+    ...
+    ...     def from_moments(self, observations):
+    ...         return np.array([np.log1p(1 / observations.mean)]), ()
+    >>> Geometric().member(np.array([0.5]), n=1000)
+    <geometric prior on 0..1000: theta0=0.5; given>
+    """
 
     methods = ("mean-variance", "mle")
     constant_noise = True
     first: ClassVar[int] = 0
     """The smallest frequency that has mass."""
     parameter_count: ClassVar[int]
+    """The number of entries of theta."""
+    limits: ClassVar[Sequence[tuple[float, float]] | None] = None
+    """The smallest and the largest value of each entry of theta in maximum likelihood; None if there are none."""
 
     def __init__(self, mean: str = "known") -> None:
         if mean not in MEANS:
@@ -58,25 +79,33 @@ class ParametricFamily(Prior):
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
         """log p_f(k | theta) up to a constant."""
 
-    @abstractmethod
     def gradient(self, k: Vector, theta: Vector) -> Vector:
-        """The derivatives of `log_shape`, a column for each parameter."""
+        """The derivatives of `log_shape`, a column for each parameter. This default takes differences."""
+        steps = np.diag(_DIFFERENCE * np.maximum(1.0, np.abs(theta)))
+        changes = [self.log_shape(k, theta + step) - self.log_shape(k, theta - step) for step in steps]
+        return np.asarray(np.stack(changes, axis=1) / (2 * steps.sum(axis=0)))
 
     @abstractmethod
     def from_moments(self, observations: Observations) -> tuple[Vector, tuple[str, ...]]:
-        """theta by the mean-variance method (Eq. 17 to 20), and notes about what had to be decided."""
+        """theta by the mean-variance method (Eq. 17 to 20), and notes about what had to be decided.
 
-    @abstractmethod
+        `observations.mean` is the mean of the true frequencies, and `observations.spread` their variance, which may be
+        0. Maximum likelihood starts its search here.
+        """
+
     def describe(self, theta: Vector) -> dict[str, float]:
         """The parameters under their usual names."""
+        return {f"theta{place}": value for place, value in enumerate(theta.tolist())}
 
     def feature(self, theta: Vector) -> tuple[float, float] | None:  # noqa: ARG002 (families with heavy tails have none)
         """The centre and width of the bulk, if the tails are light; see `FittedPrior.feature`."""
         return None
 
-    @abstractmethod
-    def search(self, observations: Observations) -> Search:
-        """The coordinates in which maximum likelihood searches, and their limits."""
+    def search(self, observations: Observations) -> Search:  # noqa: ARG002 (others depend on them)
+        """The coordinates in which maximum likelihood searches, and their limits: theta itself within `limits`."""
+        nowhere = (-np.inf, np.inf)
+        limits = [nowhere] * self.parameter_count if self.limits is None else list(self.limits)
+        return Search(limits, np.ones(self.parameter_count))
 
     def mean_of(self, observations: Observations) -> tuple[float, tuple[str, ...]]:
         """E(f) for the mean-variance method, and notes about what had to be decided.

@@ -9,6 +9,7 @@ from a to b, the average of Phi((x - k)/s) is then (G((x-a)/s) - G((x-b)/s)) s/(
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from localdp.types import Vector
 
 _EXACT = EXACT_UP_TO // 4  # frequencies up to this one are cells of their own
 _GROWTH = 0.02  # the width of a cell, as a share of its frequency
+_ENTRIES = 1 << 22  # of the matrix of estimates and cells that is held at a time
 _CELLS_IN_WIDTH = 32  # cells in the width of a narrow bulk
 
 
@@ -62,11 +64,7 @@ class Predictive:
 
     def cdf(self, x: Vector) -> Vector:
         """Pr(fhat <= x) for each x, where an item is chosen at random if their noise differs."""
-        if isinstance(self.noise, Noise):
-            return self._cdf_under(self.noise, x)
-        classes = self.noise.classes(MOST_CLASSES)
-        shares = np.array([part.items.size for part in classes]) / self.noise.variances.size
-        return np.asarray(shares @ [self._cdf_under(part.noise, x) for part in classes])
+        return self._averaged(self._cdf_under, x)
 
     def _cdf_under(self, noise: Noise, x: Vector) -> Vector:
         deviation = np.sqrt(noise.variance_at((self.first + self.last) / 2))
@@ -75,6 +73,36 @@ class Predictive:
         a, b, s = self.first[wide] - 0.5, self.last[wide] + 0.5, deviation[wide]
         spread = _integral((x[:, None] - a) / s) - _integral((x[:, None] - b) / s)
         return np.asarray(single + spread @ (self.mass[wide] * s / (b - a)))
+
+    def density(self, x: Vector) -> Vector:
+        """p_fhat(x), the density of the estimates at each x (Eq. 21): that of a frequency plus Gaussian noise.
+
+        >>> from localdp.priors import Fixed, Observations
+        >>> noise = Noise(16.0)
+        >>> prior = Fixed([10]).fit(Observations(np.array([9.0, 14.0]), noise, n=30, known_total=None))
+        >>> Predictive.of(prior, noise).density(np.array([10.0])).round(6).tolist()
+        [0.099736]
+        """
+        rows = max(1, _ENTRIES // self.mass.size)
+        parts = [self._averaged(self._density_under, x[start : start + rows]) for start in range(0, x.size, rows)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _density_under(self, noise: Noise, x: Vector) -> Vector:
+        deviation = np.sqrt(noise.variance_at((self.first + self.last) / 2))
+        wide = self.last > self.first
+        away = (x[:, None] - self.first[~wide]) / deviation[~wide]
+        single = np.exp(-0.5 * away * away) @ (self.mass[~wide] / (deviation[~wide] * np.sqrt(2 * np.pi)))
+        a, b, s = self.first[wide] - 0.5, self.last[wide] + 0.5, deviation[wide]
+        spread = ndtr((x[:, None] - a) / s) - ndtr((x[:, None] - b) / s)
+        return np.asarray(single + spread @ (self.mass[wide] / (b - a)))
+
+    def _averaged(self, function: Callable[[Noise, Vector], Vector], x: Vector) -> Vector:
+        """A function of the noise and of x, averaged over all items if their noise differs."""
+        if isinstance(self.noise, Noise):
+            return function(self.noise, x)
+        classes = self.noise.classes(MOST_CLASSES)
+        shares = np.array([part.items.size for part in classes]) / self.noise.variances.size
+        return np.asarray(shares @ [function(part.noise, x) for part in classes])
 
     def draw(self, size: int, generator: np.random.Generator) -> tuple[Vector, Vector]:
         """True frequencies of so many items, and their estimates.
