@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
 from localdp.priors.bulk import FEW, Bulk
 from localdp.priors.cells import CellPrior
+from localdp.priors.explained import Explained
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.npmle import NPMLE
 from localdp.priors.ranking import core_log_likelihood
@@ -32,6 +33,10 @@ honest intervals if the frequencies have none."""
 
 MOST_LEVELS, MOST_OF_MANY_LEVELS = 8, 0.2
 """More levels than this are a curve with a sharp end rather than levels, and have at most this weight."""
+
+FARTHEST_SUM = 2.5
+"""Levels are fitted to the estimates and not to the total. If the total is more deviations than this away from the sum
+that the levels expect, their log-odds are reduced by half of the square of what is beyond."""
 
 VISIBLE, NONE_VISIBLE = 5.0, 0.1
 """Items with an estimate of more than five deviations stand out of the noise. A curve is learnt from them, so the odds
@@ -65,6 +70,8 @@ class Auto(Prior):
             npmle = NPMLE().fit(observations)
             masses[npmle.name] = cells.masses(npmle)
             gain = core_log_likelihood(npmle, observations) - core
+            away = float(abs(Explained.by(observations, cells, masses[npmle.name][None]).score[0]))
+            gain -= 0.5 * max(away - FARTHEST_SUM, 0.0) ** 2
             levels = float(max(npmle.parameters["levels"], LEAST_LEVELS))  # type: ignore[call-overload]
             log_weights[npmle.name] = others + _log_odds(gain, levels, observations.d)
         log_total = logsumexp(list(log_weights.values()))

@@ -34,6 +34,7 @@ from scipy.special import betainc, logsumexp
 
 from localdp.priors.base import Prior, frozen_parameters
 from localdp.priors.cells import CellPrior, Cells, Parts
+from localdp.priors.explained import Explained
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
 
@@ -61,7 +62,6 @@ SEVERAL = 5
 FEW = 32
 """Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
 
-_NOTHING = 1e-100  # the product of two such numbers is still a normal one: processors are slow on smaller ones
 _LEAST_WEIGHT = 1e-3  # distributions with less than this share of the largest weight are left out of the average
 
 
@@ -184,20 +184,5 @@ def _normalized(cumulative: Vector) -> Vector:
 
 def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:
     """log p(estimates, total) under each distribution of the grid."""
-    near = cells.within_reach(observations)
-    k = cells.middles[near]
-    likelihood, row_logs = observations.likelihood(k)
-    likelihood = np.where(likelihood < _NOTHING, 0.0, likelihood)
-    counts = observations.binned[1]
-    weights = masses[:, near].T + _NOTHING
-    density = likelihood @ weights
-    means = (likelihood * k) @ weights / density
-    variances = np.maximum((likelihood * k**2) @ weights / density - means**2, 0.0)
-    logs = counts @ (np.log(density) + row_logs[:, None])
-    if observations.tail.size:
-        place = np.searchsorted(cells.ends, np.floor(observations.tail))
-        logs = logs + np.log(masses[:, place] / cells.widths[place] + 1e-300).sum(axis=1)
-    total = counts @ means + observations.tail.sum()
-    spread = counts @ variances + observations.tail_variance
-    spread = np.maximum(spread + observations.total_variance, 1e-6)
-    return np.asarray(logs - 0.5 * (observations.total - total) ** 2 / spread - 0.5 * np.log(spread))
+    found = Explained.by(observations, cells, masses)
+    return np.asarray(found.log_likelihood - 0.5 * found.score**2 - 0.5 * np.log(found.sum_variance))
