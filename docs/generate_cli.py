@@ -33,8 +33,8 @@ write a folder: `demo` replaces its own two files there, `reproduce` replaces on
 ## Files
 
 The extension decides the format: `.csv`, `.csv.gz`, `.tsv`, `.parquet`, `.arrow` (or `.feather`). `-` stands for
-standard input or standard output, in CSV. CSV works on a bare installation; Parquet and Arrow need `pip install
-'localdp[files]'`, pictures and web pages `pip install 'localdp[plots]'`.
+standard input or standard output, in CSV. CSV works on a bare installation; Parquet and Arrow need the
+extra `files`, pictures and web pages the extra `plots` (`pip install '.[files,plots]'` in a clone).
 
 A CSV file is text in UTF-8, with or without a byte order mark. Its cells are separated by commas, semicolons, tabs or
 bars, which is found out from the first lines. A cell in quotation marks may hold separators and line breaks. The first

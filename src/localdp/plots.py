@@ -1,4 +1,4 @@
-"""Draw frequencies, priors and heavy hitters of your own data with matplotlib (`pip install 'localdp[plots]'`).
+"""Draw frequencies, priors and heavy hitters of your own data with matplotlib (the extra `plots`).
 
 Every function draws on the `axes` that it is given, or on those of a new figure, and returns the axes. A notebook shows
 what it returns. Save the figure that the axes belong to with `figure_of(axes)`:
@@ -55,7 +55,7 @@ def figure(width: float = 7.0, height: float = 4.2) -> Figure:
     try:
         from localdp.pictures import Picture
     except ImportError:
-        raise MissingPackageError("pictures need the package matplotlib: pip install 'localdp[plots]'") from None
+        raise MissingPackageError("pictures need the package matplotlib: pip install matplotlib") from None
     return Picture(figsize=(width, height), dpi=150, layout="constrained")
 
 

@@ -71,9 +71,9 @@ def run(out: Path) -> None:
         console.print(_for_terminal(table))
         console.print()
     if missing:
-        sentence = f"No picture and no web page were written, because {missing}. They come with the extra for plots:"
+        sentence = f"No picture and no web page were written, because {missing}. They come with:"
         console.print(sentence)
-        console.print("  pip install 'localdp[plots]'", markup=False)
+        console.print("  pip install matplotlib jinja2", markup=False)
     else:
         _write(out, data, tables, calibrated, hitters)
         console.print(f"Written: {out / 'report.html'} (everything above, with pictures) and {out / 'estimates.png'}.")

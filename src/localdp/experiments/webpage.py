@@ -53,7 +53,7 @@ def environment() -> Environment:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
-        raise MissingPackageError("web pages need the package jinja2: pip install 'localdp[plots]'") from None
+        raise MissingPackageError("web pages need the package jinja2: pip install jinja2") from None
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

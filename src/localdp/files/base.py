@@ -82,7 +82,7 @@ def load_pyarrow(*modules: str) -> Any:
             import_module(f"pyarrow.{module}")
     except ImportError:
         raise MissingPackageError(
-            "Parquet and Arrow files need the package pyarrow: pip install 'localdp[files]' (or use CSV files)"
+            "Parquet and Arrow files need the package pyarrow: pip install pyarrow (or use CSV files)"
         ) from None
     return pyarrow
 

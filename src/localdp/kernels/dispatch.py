@@ -1,7 +1,7 @@
 """Which inner loops run: the definitions in NumPy, or their compiled twins, which give the same bits faster.
 
-A function marked `@accelerated("file.function")` is the definition. Where Numba is installed (`pip install
-'localdp[fast]'`) the function of that name in `localdp.kernels.compiled` takes its place, except for arguments that the
+A function marked `@accelerated("file.function")` is the definition. Where Numba is installed (the extra
+`fast`) the function of that name in `localdp.kernels.compiled` takes its place, except for arguments that the
 twin declines by returning `NotImplemented`.
 
 Loading Numba takes most of a second, so a process loads it only when that pays: for a call with a lot of work
@@ -84,7 +84,7 @@ def uses_compiled() -> bool:
     if _choice == "numpy" or (_choice == "auto" and not _loading_pays()):
         return False
     if not _numba_works() and _choice == "fast":
-        raise InvalidInputError("LOCALDP_KERNELS=fast needs Numba: pip install 'localdp[fast]'")
+        raise InvalidInputError("LOCALDP_KERNELS=fast needs Numba: pip install numba")
     return _numba_works()
 
 
