@@ -123,7 +123,7 @@ def test_an_empty_list_of_hitters_can_be_shown():
 def test_doubts_are_shown():
     doubtful = ldp.Estimate([500.0, 400.0, 300.0], n=10, variance=1.0)
     shown = Page(doubtful._repr_html_()).texts
-    assert any("which noise does not explain" in text for text in shown)
+    assert any("which noise hardly explains" in text for text in shown)
 
 
 def test_a_plan_shows_its_parts():

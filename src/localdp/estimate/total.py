@@ -17,8 +17,8 @@ import numpy as np
 
 from localdp.types import Vector
 
-DOUBTFUL = 5.0
-"""A sum this many deviations away from the total is not due to noise: that happens once in a million times."""
+DOUBTFUL = 4.0
+"""A sum this many deviations away from the total is hardly due to noise: that happens once in 16,000 times."""
 
 _SHOWN = 1e6  # a sum farther away than this is not described more closely
 
@@ -64,5 +64,5 @@ def sum_note(score: float) -> str | None:
     far = f"{abs(score):,.1f}" if abs(score) < _SHOWN else "more than a million"
     return (
         f"the sum of the estimates is {far} deviations {where} the total (z = {score:.4g}), which noise "
-        "does not explain: reports may be forged, or the total, the variance or the plan may be wrong"
+        "hardly explains: reports may be forged, or the total, the variance or the plan may be wrong"
     )
