@@ -306,7 +306,7 @@ def show_attacks(results: dict[Attack, Measurements]) -> list[str]:
         rows.append((label(cell), *ratios, *(measured[key] for key in keys)))
     said = [
         "One report in a thousand is the attacker's. It supports every item, one unpopular item, or ten of them; for",
-        "llh, each report takes one of the best of 1,000 hash functions. Errors and coverage are of the items that are no",
+        "llh, each report takes one of the best of 1,000 hash functions. Errors and coverage are of items that are no",
         "target. `total unknown` is what `auto` gives without the known total (`total=None`). A sum far from the total",
         "gives an attack away. Reports that support as many items as honest ones do not change the sum, and counts",
         "alone cannot show them.",
