@@ -110,5 +110,5 @@ def test_axes_without_a_figure_cannot_be_saved(calibrated):
 def test_without_matplotlib_it_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "localdp.pictures", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"matplotlib: pip install 'localdp\[plots\]'"):
+    with pytest.raises(MissingPackageError, match=r"matplotlib: pip install matplotlib"):
         plots.figure()

@@ -272,7 +272,7 @@ def test_the_command_says_and_writes_the_same(tmp_path):
         (("--items", "ten", "--users", "10"), "--items"),
         (("--items", "10", "--users", "10", "--epsilon", "0"), "epsilon must be in"),
         (("--items", "10", "--users", "10", "--target-error", "5 percent"), "a share of the users"),
-        (("--items", "10", "--users", "10", "--up-to", "10%"), "give target_error, too"),
+        (("--items", "10", "--users", "10", "--up-to", "10%"), "give --target-error, too"),
         (("--items", "10", "--users", "10", "--like", "none.dat"), "no file"),
         (("--items", "10", "--users", "10", "--plot", "x.jpeg"), "a picture is written to a .png, .svg or .pdf file"),
         (("--items", "10", "--users", "10", "-o", "x.txt"), "neither a .csv"),

@@ -82,7 +82,7 @@ def test_content_that_is_missing_is_an_error_and_not_an_empty_place():
 def test_without_jinja2_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     webpage.environment.cache_clear()
-    with pytest.raises(MissingPackageError, match=r"jinja2: pip install 'localdp\[plots\]'"):
+    with pytest.raises(MissingPackageError, match=r"jinja2: pip install jinja2"):
         webpage.environment()
 
 
