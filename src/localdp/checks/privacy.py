@@ -82,7 +82,8 @@ def _enumerable(kind: Kind) -> Iterator[Mechanism]:
     require(
         not missed,
         f"{kind.name} reads too many random bits on domains of {sorted(missed)} items to try every input; expected at "
-        f"most {LONGEST_TAPE} bits for one report, at some width up to {_WIDEST}",
+        f"most {LONGEST_TAPE} bits for one report, at some width up to {_WIDEST}: draw fewer bits where self.width is "
+        "small",
     )
 
 

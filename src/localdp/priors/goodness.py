@@ -69,7 +69,7 @@ class GoodnessOfFit:
 
     def __str__(self) -> str:
         larger = round(self.p_value * (self.replicates + 1)) - 1
-        verdict = "does not explain the estimates" if self.p_value <= UNLIKELY else "explains the estimates"
+        verdict = "does not explain the estimates" if self.p_value <= UNLIKELY else "does not contradict the estimates"
         return (
             f"{self.family} ({self.prior.method}) {verdict}: the statistic is {self.statistic:.3g}, and "
             f"{larger} of {self.replicates} simulated surveys have a larger one (p = {self.p_value:.2g})"
