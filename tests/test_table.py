@@ -47,7 +47,7 @@ def test_numbered_items_stay_numbers():
 def test_an_empty_list_converts():
     nobody = ESTIMATE.heavy_hitters(1_000)
     assert len(nobody.to_pandas()) == len(nobody.to_polars()) == nobody.to_arrow().num_rows == 0
-    assert list(nobody.to_pandas().columns) == ["item", "frequency", "low", "high", "probability"]
+    assert list(nobody.to_pandas().columns) == ["item", "frequency", "share", "low", "high", "probability"]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,8 @@ from command import localdp
 
 BLOCK = """
 import sys
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pyarrow", "matplotlib", "jinja2", "numba", "pandas", "polars"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Missing())
+for name in ("pyarrow", "matplotlib", "jinja2", "numba", "pandas", "polars"):
+    sys.modules[name] = None
 """
 
 

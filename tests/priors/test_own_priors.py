@@ -103,7 +103,7 @@ def test_a_prior_that_needs_arguments_says_so():
     [
         (LogNormal, r"LogNormal is a class: give an object of it, LogNormal\(\)"),
         (type("Nameless", (LogNormal,), {"name": None})(), "Nameless needs a name, such as name = "),
-        (7, "a prior is a name such as 'auto', a family or a fitted prior, not 7"),
+        (7, "a prior is a name such as 'auto', a family such as PowerLaw\\(\\) or a fitted prior, not 7"),
         ("log-normal", "there is no prior 'log-normal': choose from .*or give an object of a family of your own"),
     ],
 )
@@ -161,7 +161,7 @@ def test_several_priors_are_compared_in_columns(estimate):
     assert np.array_equal(table["power-law"], estimate.calibrate("power-law").frequencies)
     assert not np.array_equal(table["power-law"], table["power-law 2"])
     assert table.title.endswith("calibrated by test-log-normal, power-law, power-law 2")
-    assert list(estimate.compare(LogNormal()).columns)[4:] == ["calibrated", "low", "high"]
+    assert list(estimate.compare(LogNormal()).columns)[4:] == ["calibrated", "share", "low", "high"]
 
 
 @pytest.mark.parametrize("method", ["compare", "rank_priors"])
