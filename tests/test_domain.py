@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,3 +199,17 @@ def test_large_numbered_domains_are_compared_at_once():
     assert Domain(2**32) == Domain(2**32)
     assert Domain(2**32) != Domain(2**32, other=7)
     assert repr(Domain(9, other=7)) == "Domain(9, other=7)"
+
+
+def test_a_table_is_refused_where_one_column_is_meant():
+    """A data frame iterates over the names of its columns, so a catch-all would turn it into one answer."""
+    frame = pd.DataFrame({"drink": ["tea", "coffee", "tea"]})
+    for domain in (Domain(["tea", "coffee"]), Domain(["tea", "coffee"], other="none"), Domain(3, other=0)):
+        for table in (frame, pa.table({"drink": ["tea"]}), [["tea"], ["coffee"]], np.array([["tea"]])):
+            with pytest.raises(UnknownItemError, match="a table was given: pass one column, as in df"):
+                domain.indices(table)
+    with pytest.raises(UnknownItemError, match=r"as in df\['drink'\]"):
+        Domain(["tea", "coffee"], other="none").indices(frame)
+    with pytest.raises(DomainError, match=r"a table was given: pass one column, as in df\['drink'\]"):
+        Domain(frame)
+    assert Domain(["tea", "coffee"], other="none").indices(frame["drink"]).tolist() == [0, 1, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -112,3 +113,12 @@ def test_without_matplotlib_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingPackageError, match=r"matplotlib: pip install matplotlib"):
         plots.figure()
+
+
+def test_the_truth_may_be_given_by_item_and_what_it_cannot_be_is_said():
+    estimate = ldp.Plan(["tea", "milk", "water"], "grr", 2.0).simulate([50, 30, 20], seed=1).estimate()
+    axes = plots.plot_estimates(estimate, truth=Counter({"water": 20, "tea": 50}))
+    drawn = {line.get_label(): line.get_xdata() for line in axes.lines}
+    assert sorted(np.asarray(drawn["truth"]).tolist()) == [0, 20, 50]
+    with pytest.raises(FrequencyError, match=r"a mapping such as collections\.Counter"):
+        plots.plot_estimates(estimate, truth=[None, {}, "x"])

@@ -127,8 +127,11 @@ def test_epsilon_is_rounded_toward_more_privacy():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        *[(value, "epsilon must be an int or a float in (0, 16], not ") for value in [*NOT_NUMBERS, *TRUTHS, "3"]],
-        (Decimal(3), "epsilon must be an int or a float in (0, 16], not Decimal('3')"),
+        *[
+            (value, "epsilon must be a number above 0 and at most 16, such as 1.0 (an int or a float), not ")
+            for value in [*NOT_NUMBERS, *TRUTHS, "3"]
+        ],
+        (Decimal(3), "not Decimal('3'); `localdp.advise` helps to choose one"),
         (math.nan, "not nan: it must be finite"),
         (math.inf, "not inf: it must be finite"),
         (-math.inf, "not -inf: it must be finite"),
@@ -201,9 +204,27 @@ def test_shares_are_numbers_or_percentages(given, share):
     ],
 )
 def test_what_is_not_a_share_is_refused(value):
-    refuse(
-        a_threshold_share, value, InvalidInputError, "a threshold is a share of the users, such as 0.001 or '0.1%', "
-    )
+    sentence = "a threshold is a share of the users, such as '10%' or 0.1 (1 user in 10), not "
+    refuse(a_threshold_share, value, InvalidInputError, sentence)
+
+
+@pytest.mark.parametrize("value", [10, 10.0, "10"])
+def test_a_share_above_1_without_a_percent_sign_gets_one_suggested(value):
+    refuse(a_threshold_share, value, InvalidInputError, f"not {value!r}; for 10 percent write '10%'")
+
+
+@pytest.mark.parametrize(
+    ("users", "sentence"),
+    [
+        (0.1, "not 0.1; for a share of the users write '10%' (1 user in 10) or '0.1%' (1 user in 1,000)"),
+        (0.003, "not 0.003; for a share of the users write '0.3%' (3 users in 1,000) or '0.003%' (3 users in 100,000)"),
+        (0.0, "at least 1, not 0"),
+        (-5.0, "at least 1, not -5"),
+    ],
+)
+def test_a_threshold_below_one_user_is_refused_with_both_readings_as_a_share(users, sentence):
+    refuse(validation.checked_limit, users, InvalidInputError, sentence)
+    assert validation.checked_limit(1.0) == 1
 
 
 @pytest.mark.parametrize(

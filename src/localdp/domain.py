@@ -16,13 +16,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from localdp.errors import DomainError, UnknownItemError
+from localdp.errors import DomainError, FrequencyError, UnknownItemError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
 from localdp.types import Indices
-from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, shown
+from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, check_no_answers, check_no_table, shown
 
 Item = str | int | float | bool
 
@@ -53,6 +53,7 @@ class Domain(Frozen):
             raise DomainError(f"a domain is a list of items or a number of items, not the text {items!r:.60}")
         if isinstance(items, Set | Mapping):
             raise DomainError("a domain needs an order that is the same everywhere: give a list, such as sorted(items)")
+        check_no_table(items, DomainError)
         size = _as_size(items)
         if size is not None and size > LARGEST_SIZE:
             raise DomainError(f"a domain holds at most 2^32 items, not about 2^{size.bit_length()}")
@@ -88,6 +89,7 @@ class Domain(Frozen):
         A value that is not an item gets the index of the catch-all, if the domain has one. Otherwise an
         `UnknownItemError` names such values.
         """
+        check_no_table(values, UnknownItemError)
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set | Mapping) or _is_not_flat(values):
             raise UnknownItemError(f"values must be a flat list with one item for each user, not {values!r:.60}")
         if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
@@ -115,6 +117,37 @@ class Domain(Frozen):
             strangers = [value for value, place in zip(listed, places, strict=True) if place is None]
             raise _unknown(strangers, f"the {self.size} items of the domain", self.near_miss(strangers[0]))
         return np.array(places, np.int64)
+
+    def by_position(self, frequencies: Any) -> Any:
+        """Frequencies in the order of the items, if they are given by item; any others are returned as they are.
+
+        They are given by item in a mapping, or in a pandas Series whose index is not 0..d-1 in order.
+
+        >>> Domain(["tea", "coffee", "milk"]).by_position({"milk": 5, "tea": 7}).tolist()
+        [7, 0, 5]
+        """
+        check_no_table(frequencies, FrequencyError)
+        if isinstance(frequencies, Mapping):
+            return self._placed(list(frequencies), np.array(list(frequencies.values())))
+        check_no_answers(frequencies)
+        if hasattr(frequencies, "index") and hasattr(frequencies, "to_numpy"):  # a pandas Series
+            labels = frequencies.index.tolist()
+            return frequencies if labels == list(range(self.size)) else self._placed(labels, frequencies.to_numpy())
+        return frequencies
+
+    def _placed(self, labels: list[Any], counts: NDArray[Any]) -> NDArray[Any]:
+        """The counts at the places of their items, and 0 for all other items."""
+        listed = self if self.other is None else Domain(self.size if isinstance(self.items, range) else self.items)
+        try:
+            places = listed.indices(labels)
+        except UnknownItemError as error:
+            reason = str(error).partition("; give the plan")[0]
+            raise UnknownItemError(f"frequencies by item need an item for each frequency: {reason}") from None
+        if np.unique(places).size < places.size:
+            raise FrequencyError("frequencies by item have an item twice: add up its frequencies first")
+        ordered = np.zeros(self.size, counts.dtype if counts.size else np.int64)
+        ordered[places] = counts
+        return ordered
 
     def near_miss(self, value: object) -> str | None:
         """Why a value that is not an item looks like one, as a remark without the value; None if it does not.

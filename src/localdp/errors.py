@@ -33,7 +33,7 @@ class InvalidInputError(LocalDPError, ValueError):
 
 
 class EpsilonError(InvalidInputError):
-    """A privacy budget outside (0, 16], or too small for the mechanism's resolution."""
+    """A privacy budget that is not above 0 and at most 16, or too small for the mechanism's resolution."""
 
 
 class DomainError(InvalidInputError):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError
+from localdp.errors import FrequencyError, InvalidInputError, MissingPackageError, UnknownItemError
 from localdp.estimate import Frequencies
 from localdp.estimate.calibrated import Calibrated
 from localdp.fonts import drawable
@@ -315,7 +315,15 @@ def _log_steps(steps: tuple[int, ...]) -> Any:
 
 def _matching(truth: ArrayLike, frequencies: Frequencies) -> Vector:
     """The true frequencies as an array, if there is one for each item."""
-    known = np.asarray(truth, np.float64)
+    try:
+        known = np.asarray(frequencies.domain.by_position(truth), np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, FrequencyError | UnknownItemError):
+            raise
+        raise FrequencyError(
+            "truth has the true frequency of each item: a list of numbers in the order of the items, or a mapping such "
+            "as collections.Counter(answers)"
+        ) from None
     if known.shape != (frequencies.domain.size,):
         items = frequencies.domain.size
         raise FrequencyError(f"truth needs a frequency for each of the {items} items, not shape {known.shape}")

@@ -42,13 +42,16 @@ LARGEST_EXACT_INTEGER = 2**53 - 1
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """A privacy budget as a float in (0, 16].
+    """A privacy budget as a float above 0 and at most 16.
 
     Other files check what needs more than the number: a missing epsilon (`plan/plan.py`), one too small for 64-bit
     probabilities (`mechanisms/base.py`), and one too large for `hr` (`mechanisms/hadamard.py`).
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise EpsilonError(f"epsilon must be an int or a float in (0, 16], not {shown(epsilon, 60)}")
+        raise EpsilonError(
+            f"epsilon must be a number above 0 and at most 16, such as 1.0 (an int or a float), not "
+            f"{shown(epsilon, 60)}; `localdp.advise` helps to choose one"
+        )
     try:
         value = float(epsilon)
     except OverflowError:
@@ -56,11 +59,15 @@ def checked_epsilon(epsilon: object) -> float:
     if math.isfinite(value) and value > epsilon:
         value = math.nextafter(value, 0)  # the number given lies between two floats: take the more private one
     if not math.isfinite(value):
-        raise EpsilonError(f"epsilon must be in (0, 16], not {shown(epsilon, 60)}: it must be finite")
+        raise EpsilonError(f"epsilon must be above 0 and at most 16, not {shown(epsilon, 60)}: it must be finite")
     if value <= 0:
-        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: a report would say nothing about the item")
+        raise EpsilonError(
+            f"epsilon must be above 0 and at most 16, not {value}: a report would say nothing about the item"
+        )
     if value > LARGEST_EPSILON:
-        raise EpsilonError(f"epsilon must be in (0, 16], not {value}: a larger one would hide next to nothing")
+        raise EpsilonError(
+            f"epsilon must be above 0 and at most 16, not {value}: a larger one would hide next to nothing"
+        )
     return value
 
 
@@ -116,6 +123,23 @@ def checked_threshold(threshold: Any) -> float:
     return checked_number(threshold, sentence)
 
 
+def checked_limit(users: float) -> float:
+    """A number of users of at least 1; if it might be a share, the error says how shares are written."""
+    if users >= 1:
+        return users
+    hint = ""
+    if users > 0:
+        large, small = (f"'{share * 100:.6g}%' ({_in_words(share)})" for share in (users, users / 100))
+        hint = f"; for a share of the users write {large} or {small}"
+    raise InvalidInputError(f"a threshold is a number of users, at least 1, not {users:g}{hint}")
+
+
+def _in_words(share: float) -> str:
+    """The share as people say it: 0.1 is "1 user in 10"."""
+    exact = Fraction(f"{share:.6g}")
+    return f"{exact.numerator:,} user{'' if exact.numerator == 1 else 's'} in {exact.denominator:,}"
+
+
 def share_of(text: Any, what: str) -> float:
     """A share of the users between 0 and 1, given as a number such as 0.005 or as text such as "0.5%"."""
     given = text.strip() if isinstance(text, str) else text
@@ -124,7 +148,11 @@ def share_of(text: Any, what: str) -> float:
     except (TypeError, ValueError, OverflowError):
         share = math.nan
     if isinstance(text, bool | np.bool_) or not 0 <= share <= 1:
-        raise InvalidInputError(f"{what} is a share of the users, such as 0.001 or '0.1%', not {shown(text)}")
+        meant = 1 < share <= 100 and not str(given).endswith("%")
+        hint = f"; for {share:g} percent write '{share:g}%'" if meant else ""
+        raise InvalidInputError(
+            f"{what} is a share of the users, such as '10%' or 0.1 (1 user in 10), not {shown(text)}{hint}"
+        )
     return share
 
 
@@ -252,6 +280,26 @@ def whole_numbers(numbers: ArrayLike) -> Counts:
     except (TypeError, ValueError, OverflowError):
         pass
     raise FrequencyError("frequencies and counts are numbers of people: every one must be a whole number")
+
+
+def check_no_table(values: object, error: type[InvalidInputError]) -> None:
+    """Raise the error for a table of rows and columns, of which only one column is meant."""
+    shape = getattr(values, "shape", None)
+    kinds = (list, tuple, np.ndarray)
+    rows = isinstance(values, list | tuple) and bool(values) and all(isinstance(row, kinds) for row in values)
+    if rows or (isinstance(shape, tuple) and len(shape) > 1):
+        names = getattr(values, "columns", None)  # those of pandas and polars
+        name = repr(str(names[0]))[:60] if names is not None and len(names) and isinstance(names[0], str) else "'...'"
+        raise error(f"a table was given: pass one column, as in df[{name}]; values must be a flat list")
+
+
+def check_no_answers(frequencies: Any) -> None:
+    """Raise an error for texts where numbers of users are meant."""
+    if isinstance(frequencies, Iterable) and isinstance(next(iter(frequencies), None), str):
+        raise FrequencyError(
+            "these are answers, and frequencies are numbers of users: count the answers first, as in "
+            "collections.Counter(answers)"
+        )
 
 
 def checked_list(values: Any, what: str) -> list[Any]:

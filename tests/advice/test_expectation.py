@@ -59,3 +59,15 @@ def test_it_is_about_what_calibrate_reaches_for_every_shape(like, epsilon):
     found = np.sqrt(np.mean(errors))
     levels = like in ("equal", "held-1%")
     assert option.calibrated_rms == pytest.approx(found, rel=2.0 if levels else 0.25)
+
+
+def test_with_few_items_it_knows_that_no_frequency_is_negative():
+    """The mean of 60 seeded runs was 21.5 users, of raw estimates 29.9: little is learnt from eight items, but some."""
+    frequencies = np.array([83, 62, 51, 44, 33, 18, 8, 1])
+    option = Option(create("auto", 8, 1.0).mechanism, (shaped(frequencies, 8, 300),))
+    rng = np.random.default_rng(1)
+    deviations = np.sqrt(option.noise.variance_at(frequencies))
+    drawn = np.maximum(frequencies + deviations * rng.standard_normal((100_000, 8)), 0)
+    clipped = np.sqrt(np.mean((drawn - frequencies) ** 2))
+    assert option.calibrated_rms == pytest.approx(clipped, rel=0.03)
+    assert option.calibrated_rms < 0.92 * option.raw_rms

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 
+import pandas as pd
 import pytest
 
+import localdp as ldp
 from localdp.advice import sentences
 from localdp.advice.options import Option, best_option
 from localdp.advice.shapes import SEVERAL, several_shapes, shaped
 from localdp.advice.targets import Target
+from localdp.errors import LocalDPError
 from localdp.mechanisms import create
 
 
@@ -82,7 +85,7 @@ def test_without_a_shape_the_outlook_is_a_range_with_the_names_of_its_ends():
 def test_too_few_users_are_called_that():
     assert "too few users for this epsilon" in " ".join(sentences.outlook(option(users=100, epsilon=0.5)))
     few = sentences.outlook(option(users=1_000))
-    assert "fewer than one of the 1,000 items will stand out" in few[0]
+    assert "no item is that frequent, so none stands out reliably" in few[0]
     assert "too few users to detect single items" in few[-1]
     assert "too few users to detect single items" in sentences.outlook(option(users=1_000, like=None))[-1]
     assert "About 2 of the 2 items will stand out" in sentences.outlook(option(items=2, epsilon=4.0, like=None))[0]
@@ -113,7 +116,7 @@ def test_every_shape_has_its_words(like, words):
 def test_the_name_of_a_file_is_kept_as_it_is(tmp_path):
     (tmp_path / "Sales 2025.csv").write_text("frequency,items\n5,90\n400,10\n")
     outlook = sentences.outlook(option(items=100, users=5_000, like=tmp_path / "Sales 2025.csv"))
-    assert "If frequencies are like those of Sales 2025.csv, about" in outlook[0]
+    assert "If frequencies are like those of Sales 2025.csv, " in outlook[0]
 
 
 def test_a_target_says_how_many_users_it_needs_and_whether_they_are_there():
@@ -163,3 +166,27 @@ def test_the_picture_marks_all_errors_on_one_scale():
     assert "10 to 100" in lines[2]
     assert {len(line) for line in lines} == {len(lines[0])}
     assert len(sentences.picture([(1.0, 999_999.0, 1e9, 1e12)]).splitlines()[1]) <= sentences.WIDTH
+
+
+SURVEY = [83, 62, 51, 44, 33, 18, 8, 1]
+"""How many of 300 people gave each answer."""
+
+
+def test_a_small_survey_is_told_what_would_do_and_nothing_is_marked():
+    advice = ldp.advise(8, 300, like=SURVEY)
+    printed, said = str(advice), " ".join(advice.why)
+    assert not advice.reachable
+    assert not any(line.startswith(">") for line in printed.splitlines())
+    assert "10% needs epsilon 2.46" in said
+    assert ldp.advise(8, 300, smallest_share="10%").epsilon == 2.46
+    assert "no item is that frequent, so none stands out reliably" in said
+    assert "will stand out" not in said
+    assert "Calibrate reduces the error to about 25 users" in said
+    assert any(line.startswith(">") for line in str(ldp.advise(8, 300, smallest_share="10%")).splitlines())
+
+
+def test_what_is_no_number_of_items_is_answered_with_what_to_pass():
+    answers = pd.Series(["tea", "coffee", "tea"])
+    for wrong in (lambda: ldp.advise(answers), lambda: ldp.advise(like=answers.value_counts()), ldp.advise):
+        with pytest.raises(LocalDPError, match=r"number of items and the number of users.*advise\(8, 300, like="):
+            wrong()

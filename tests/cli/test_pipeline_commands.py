@@ -31,6 +31,17 @@ def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
     assert max(map(len, noted.splitlines())) < 80
 
 
+def test_the_heading_says_the_level_of_the_intervals(collected, tmp_path):
+    usual, wide = (
+        localdp("estimate", collected / "counts.agg", "--prior", "power-law", *level, cwd=tmp_path).stdout
+        for level in ((), ("--level", "0.99"))
+    )
+    assert usual.splitlines()[0].endswith("calibrated by power-law, intervals of 90%")
+    assert wide.splitlines()[0].endswith("calibrated by power-law, intervals of 99%")
+    low, high = (int(table.splitlines()[2].split()[-2].replace(",", "")) for table in (wide, usual))
+    assert low < high
+
+
 def test_files_of_reports_and_aggregates_add_up(collected, tmp_path):
     parts = [collected / name for name in ("reports.csv", "reports.arrow", "counts.agg")]
     done = localdp("aggregate", *parts, "-p", collected / "plan.json", "-o", "all.agg", cwd=tmp_path)

@@ -11,7 +11,10 @@ from command import localdp
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet"), "has 2 columns"),
+        (
+            ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet"),
+            "say which holds the items, with --column '",
+        ),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "nome"), "no column 'nome'"),
         (
             ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "day"),
@@ -23,7 +26,11 @@ from command import localdp
         ),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.xlsx", "-c", "name"), "neither a .csv"),
         (("privatize", "{}/values.csv", "-p", "{}/values.csv", "-o", "r.csv", "-c", "name"), "values.csv: this is not"),
-        (("privatize", "{}/none.csv", "-p", "{}/plan.json", "-o", "r.csv"), "No such file"),
+        (
+            ("privatize", "{}/none.csv", "-p", "{}/plan.json", "-o", "r.csv"),
+            "No such file or directory; it was looked for in {}",
+        ),
+        (("privatize", "{}/no/a.csv", "-p", "{}/plan.json", "-o", "r.csv"), "directory; there is no folder {}/no"),
         (("privatize", "{}/none.parquet", "-p", "{}/plan.json", "-o", "r.csv"), "none.parquet: No such"),
         (("aggregate", "{}/reports.parquet", "-p", "{}/other.json", "-o", "x.agg"), "made under plan"),
         (("aggregate", "{}/counts.agg", "-p", "{}/other.json", "-o", "x.agg"), "counts.agg holds reports made under"),
@@ -47,7 +54,7 @@ from command import localdp
         (("hitters", "{}/counts.agg", "--rule", "mean", "--fdr", "0.1"), "fdr is the level"),
         (("hitters", "{}/counts.agg", "--top", "0"), "--top is a whole number of at least 1, not '0'"),
         (("hitters", "{}/counts.agg", "--top", "x"), "--top is a whole number, not 'x'"),
-        (("hitters", "{}/counts.agg", "-t", "0.5"), "at least 1, not 0.5; for a share of the users, write a percent"),
+        (("hitters", "{}/counts.agg", "-t", "0.5"), "write '50%' (1 user in 2) or '0.5%' (1 user in 200)"),
         (("hitters", "{}/counts.agg", "-t", "-5"), "a threshold is a number of users, at least 1, not -5"),
         (("hitters", "{}/counts.agg", "-t", "-5%"), "a share of them such as '0.5%' (above 0% and up to 100%)"),
         (("hitters", "{}/counts.agg", "--rule", "best"), "--rule is mean, f1 or fdr, not 'best'"),
@@ -55,8 +62,16 @@ from command import localdp
         (("estimate", "{}/counts.agg", "--prior", "fixed"), "--prior is auto, smooth, "),
         (("estimate", "{}/counts.agg", "--method", "best"), "--method is mean-variance or mle, not 'best'"),
         (("estimate", "{}/counts.agg", "--top", "-3"), "--top is a whole number of at least 1, not '-3'"),
-        (("plan", "{}/items.csv", "-e", "abc"), "--epsilon is a number, not 'abc'"),
+        (
+            ("plan", "{}/items.csv", "-e", "abc"),
+            "--epsilon is a number above 0 and at most 16, such as 1, not 'abc'; `localdp advise` helps",
+        ),
         (("plan", "{}/items.csv", "-m", "best"), "there is no mechanism 'best'; there are"),
+        (("estimate", "{}/counts.agg", "--level", "95"), "(--level) is a probability between 0 and 1, not 95"),
+        (
+            ("estimate", "{}/counts.agg", "--level", "x"),
+            "--level is a probability between 0 and 1, such as 0.95, not 'x'",
+        ),
         (("plan", "--size", "many"), "--size is a whole number, not 'many'"),
         (("plan", "--size", "2.5"), "--size is a whole number of at least 0, not '2.5'"),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.csv", "--unknown", "x"), "is fail or drop, not"),
@@ -100,7 +115,7 @@ def test_what_cannot_be_used_is_one_line_and_leaves_nothing(collected, tmp_path,
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert sentence in done.stderr
+    assert sentence.replace("{}", str(collected)) in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,7 +142,7 @@ def test_an_output_that_exists_is_kept_unless_forced(collected, tmp_path):
         (tmp_path / name).write_text("mine")
         refused = localdp(*command, "-o", name, cwd=tmp_path)
         assert refused.returncode == 2
-        assert "exists" in refused.stderr
+        assert "the file exists already (--force replaces it, or choose another name with -o)" in refused.stderr
         assert (tmp_path / name).read_text() == "mine"
         assert localdp(*command, "-o", name, "--force", cwd=tmp_path).returncode == 0
         assert (tmp_path / name).read_bytes() != b"mine"

@@ -71,7 +71,11 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path):
             WireError,
             "not canonical base64",
         ),
-        (lambda cells: cells.replace(b"report", b"rapport"), DataFileError, "no column 'report': it has plan, rapport"),
+        (
+            lambda cells: cells.replace(b"report", b"rapport"),
+            DataFileError,
+            "no column 'report': it has 'plan', 'rapport'",
+        ),
     ],
 )
 def test_altered_reports_are_refused(tmp_path, change, error, sentence):

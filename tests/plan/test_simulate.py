@@ -6,11 +6,12 @@ import itertools
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2, kstest, norm
 
 import localdp as ldp
-from localdp.errors import DomainError, FrequencyError
+from localdp.errors import DomainError, EmptyError, FrequencyError, UnknownItemError
 from localdp.formats import bitstrings
 from localdp.mechanisms import MECHANISMS
 
@@ -161,3 +162,31 @@ def test_frequencies_must_count_people(plan, frequencies, error, sentence):
 
 def test_whole_floats_are_whole_numbers(plan):
     assert plan.simulate([1.0, 2.0, 3.0], seed=1) == plan.simulate([1, 2, 3], seed=1)
+
+
+@pytest.mark.parametrize("other", [None, "something else"])
+def test_frequencies_by_item_are_put_in_the_order_of_the_items(other):
+    plan = ldp.Plan(["tea", "coffee", "milk", "water"], "grr", 1.0, other=other)
+    answers = ["milk"] * 50 + ["tea"] * 30 + ["water"] * 20
+    counts = [30, 0, 50, 20] + [0] * (other is not None)
+    by_position = plan.simulate(counts, seed=1)
+    for given in (Counter(answers), dict(Counter(answers)), pd.Series(answers).value_counts(), pd.Series(counts)):
+        assert plan.simulate(given, seed=1) == by_position
+    for stranger in ({"tea": 5, "cocoa": 1}, pd.Series([5, 1], index=["tea", "cocoa"])):
+        with pytest.raises(UnknownItemError, match=r"an item for each frequency: 1 value not among .*'cocoa'$"):
+            plan.simulate(stranger)
+    with pytest.raises(FrequencyError, match="have an item twice"):
+        plan.simulate(pd.Series([5, 1], index=["tea", "tea"]))
+    with pytest.raises(EmptyError, match="nobody holds an item"):
+        plan.simulate({})
+
+
+def test_counts_of_numbered_items_go_by_number():
+    plan = ldp.Plan(4, "grr", 1.0)
+    assert plan.simulate(pd.Series([2, 2, 2, 0]).value_counts(), seed=1) == plan.simulate([1, 0, 3, 0], seed=1)
+
+
+@pytest.mark.parametrize("as_given", [list, np.array, pd.Series])
+def test_answers_are_refused_with_what_counts_them(as_given):
+    with pytest.raises(FrequencyError, match=r"these are answers.*collections\.Counter"):
+        ldp.Plan(["tea", "coffee"], "grr", 1.0).simulate(as_given(["tea", "tea", "coffee"]))

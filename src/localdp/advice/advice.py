@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from localdp.errors import DomainError, InvalidInputError
 from localdp.mechanisms import create
 from localdp.plan import Plan
 from localdp.table import Table
-from localdp.validation import checked_users
+from localdp.validation import checked_users, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +68,8 @@ class Advice:
     options: tuple[Option, ...]
     why: tuple[str, ...]
     users_needed: int | None = None
+    reachable: bool = True
+    """Whether an epsilon of at most 4 reaches the usual target; if not, no option is marked as recommended."""
 
     @cached_property
     def chosen(self) -> Option:
@@ -192,7 +194,7 @@ class Advice:
         numbers = {name: values for name, values in columns.items() if name in _SCALED}
         fine = {name: ",.2f" for name in numbers if min(map(min, numbers.values())) < _FEW}
         head, *rows = str(Table(columns, "", _FORMATS | fine)).strip("\n").split("\n")
-        chosen = self.options.index(self.chosen)
+        chosen = self.options.index(self.chosen) if self.reachable else None
         marked = [f"{'>' if place == chosen else ' '} {row}".rstrip() for place, row in enumerate(rows)]
         return "\n".join([f"  {head}".rstrip(), *marked])
 
@@ -203,7 +205,7 @@ class Advice:
 
 
 def advise(
-    items: int,
+    items: int | None = None,
     users: int | None = None,
     *,
     epsilon: float | None = None,
@@ -234,7 +236,7 @@ def advise(
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
     2.56
     """
-    items = create("auto", items, LADDER[0]).mechanism.size  # raises DomainError if it is not a number of items
+    items = _checked_items(items)
     target = checked_target(target_error, smallest_share, up_to)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -247,6 +249,18 @@ def advise(
     if given is None and target is None:
         raise InvalidInputError("say how many users there are, or give a target to find out how many it takes")
     return _one_epsilon(items, given, chosen.requested_epsilon, like, target)
+
+
+def _checked_items(items: Any) -> int:
+    """A number of items; if something else was given, the error says what to pass."""
+    if items is None or (isinstance(items, Iterable) and not isinstance(items, str)):
+        given = "" if items is None else f", not {shown(type(items))}"
+        raise InvalidInputError(
+            f"advise needs the number of items and the number of users{given}: for answers that you have, pass "
+            "advise(8, 300, like=frequencies) with the number of users for each item, such as "
+            "list(collections.Counter(answers).values())"
+        )
+    return create("auto", items, LADDER[0]).mechanism.size  # raises DomainError if it is not a number of items
 
 
 def _one_epsilon(
@@ -279,18 +293,17 @@ def _ladder(items: int, users: int, like: Like | None) -> Advice:
     chosen = best_option(USUAL if found is None else found, shapes)
     others = [best_option(epsilon, shapes) for epsilon in LADDER if epsilon != chosen.epsilon]
     options = sorted([chosen, *others], key=lambda option: option.epsilon)
+    reason = create("auto", items, chosen.epsilon).why
     if found is None:
-        first = sentences.out_of_reach(target, items, users, chosen.epsilon, LADDER[-1])
+        first = [sentences.out_of_reach(target, items, users, chosen.epsilon, LADDER[-1])]
+        first += sentences.larger_shares(items, users, LADDER[-1])
+        first.append(sentences.would_take(reason, chosen.epsilon))
     else:
-        first = sentences.least_epsilon(target, found, users)
-    why = (
-        first,
-        sentences.take(create("auto", items, chosen.epsilon).why),
-        sentences.odds(chosen.epsilon),
-        *sentences.outlook(chosen),
-    )
-    needed = target.users(chosen.made)
-    return Advice(items, users, chosen.epsilon, chosen.mechanism, _known(shapes), tuple(options), why, needed)
+        first = [sentences.least_epsilon(target, found, users), sentences.take(reason)]
+    why = (*first, sentences.odds(chosen.epsilon), *sentences.outlook(chosen))
+    known, needed = _known(shapes), target.users(chosen.made)
+    reachable = found is not None
+    return Advice(items, users, chosen.epsilon, chosen.mechanism, known, tuple(options), why, needed, reachable)
 
 
 def _shapes(like: Like | None, items: int, users: int) -> tuple[Shape, ...]:

@@ -12,12 +12,18 @@ mean squared error of the items with k holders would be
 Its mean over the items is the Bayes risk, the smallest error possible. But Calibrate has to learn p from the estimates.
 A level of p at k is learnt from the N(k) items whose estimates are mixed up with those of the level, and so with a
 variance of about sd_k^2 / N(k). The constant of proportionality is about 4, as measured, because a distribution is
-learnt and not only a mean. What cannot be learnt stays as it is, so that learning makes no error larger than that of
-the raw estimate. So the error to expect is
+learnt and not only a mean. Where nothing can be learnt, for example because there are few items, it is still known that
+no frequency is negative. So no error is larger than that of the raw estimate with negative values set to 0,
 
-    error = sum_k p(k) max(bayes(k), min(sd_k^2, bayes(k) + 4 sd_k^2 / N(k))),
+    clipped(k) = sd_k^2 (Phi(t) - t phi(t) + t^2 Phi(-t)),     t = k / sd_k.
 
-    N(k) = d sum_j p(j) exp(-(j - k)^2 / (2 sd_k^2)).
+So the error to expect is
+
+    error = sum_k p(k) max(bayes(k), min(clipped(k), bayes(k) + 4 sd_k^2 / N(k))),
+
+    N(k) = d sum_j p(j) exp(-(j - k)^2 / (2 sd_k^2)),
+
+or the mean of clipped(k), if that is less.
 
 The second term matters where frequencies have few levels (all items are equally frequent, or an item stands alone):
 there the Bayes risk is nearly 0. It does not matter that the noise of different items is
@@ -69,9 +75,19 @@ def calibrated_error(shape: Shape, noise: Noise) -> float:
 
     alike = np.exp(-0.5 * ((candidates - frequencies[:, None]) / deviations[:, None]) ** 2)
     mixed = shape.items * (np.where(inside, masses[near], 0.0) * alike).sum(axis=1)
-    learnt = np.minimum(variances, bayes + LEARNING * variances / np.maximum(mixed, 1e-300))
+    clipped = variances * _clipped(frequencies / deviations)
+    learnt = np.minimum(clipped, bayes + LEARNING * variances / np.maximum(mixed, 1e-300))
     raw = shape.masses @ noise.variance_at(shape.frequencies)  # of little noise, less than is usable
-    return float(min(masses @ np.maximum(bayes, learnt), raw))
+    return float(min(masses @ np.maximum(bayes, learnt), masses @ clipped, raw))
+
+
+def _clipped(t: Vector) -> Vector:
+    """The mean squared error of max(t + s, 0) as an estimate of t, with s ~ N(0, 1)."""
+    from scipy.special import ndtr
+
+    density = np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi)
+    clipped: Vector = ndtr(t) - t * density + t**2 * ndtr(-t)
+    return clipped
 
 
 def _grouped(shape: Shape, noise: Noise) -> tuple[Vector, Vector, Vector]:

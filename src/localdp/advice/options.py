@@ -131,6 +131,18 @@ class Option:
         return {s.name: float(s.items * (s.masses @ c)) for s, c in zip(self.shapes, chances, strict=True)}
 
     @property
+    def items_detected(self) -> int:
+        """How many items are so frequent that they are detected, for the shape with most of them."""
+        least = self.smallest_share * self.users
+        return max(round(s.items * float(s.masses @ (s.frequencies >= least))) for s in self.shapes)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the true frequencies, for the shape where it is largest."""
+        mean = self.users / self.made.size
+        return math.sqrt(max(float(s.masses @ (s.frequencies - mean) ** 2) for s in self.shapes))
+
+    @property
     def noise(self) -> Noise:
         """The noise of a raw estimate."""
         return Noise(self.made.variance(self.users), self.made.excess_variance)

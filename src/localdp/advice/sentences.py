@@ -19,6 +19,7 @@ WIDTH = 79
 """The most characters in a line."""
 
 _MANY = 0.1  # few items are held by more than this share of the users
+_LARGER = (0.02, 0.05, 0.1, 0.2, 0.5)  # shares of users that are tried if a smaller one cannot be detected
 _PLOT = 38  # characters across
 
 _COLUMNS = {
@@ -47,6 +48,21 @@ def legend() -> str:
 def take(reason: str) -> str:
     """Which mechanism to take; the reason begins with its name, as `Choice.why` does."""
     return f"Take {reason}."
+
+
+def would_take(reason: str, epsilon: float) -> str:
+    """Which mechanism `auto` takes at an epsilon that is not recommended."""
+    return f"At epsilon {epsilon:g} the mechanism would be {reason}."
+
+
+def larger_shares(items: int, users: int, most: float) -> list[str]:
+    """Which epsilon detects items of larger shares, for those shares that some epsilon up to `most` detects."""
+    found = [(percent(share), Target(share=share).smallest_epsilon(items, users, most)) for share in _LARGER]
+    parts = [f"{share} needs epsilon {epsilon:g}" for share, epsilon in found if epsilon is not None][:3]
+    if not parts:
+        return []
+    advice = "If you care only about more frequent items, name their share of the users with `--smallest-share`"
+    return [f"{advice} (`smallest_share`): {', '.join(parts)}."]
 
 
 def odds(epsilon: float) -> str:
@@ -84,7 +100,7 @@ def outlook(option: Option) -> list[str]:
         f"{percent(share)} of the users ({_count(share * option.users)}) hold it. {_standing_out(option)}"
     )
     sentences = [f"{raw} {detected}", _calibrated(option)]
-    if option.items_seen.get(ZIPF, max(option.items_seen.values())) < 1:
+    if option.items_seen.get(ZIPF, max(option.items_seen.values())) < 1 or option.items_detected == 0:
         sentences.append(
             "There are too few users to detect single items at this epsilon. To halve the error as a share of the "
             "users, take four times as many users, or (roughly) an epsilon that is larger by 1."
@@ -158,6 +174,9 @@ def _standing_out(option: Option) -> str:
     seen, items = option.items_seen, option.made.size
     if len(seen) == 1:
         ((name, found),) = seen.items()
+        if option.items_detected == 0:
+            luck = f", though by chance {_some(found)} of the {items:,} items may" if found >= 0.5 else ""
+            return f"I{_if(name)[1:]}, no item is that frequent, so none stands out reliably{luck}."
         return f"I{_if(name)[1:]}, {_some(found)} of the {items:,} items will stand out."
     (few, least), (many, most) = (chosen(seen.items(), key=lambda entry: entry[1]) for chosen in (min, max))
     if _some(least) == _some(most):
@@ -176,7 +195,12 @@ def _calibrated(option: Option) -> str:
     """What Calibrate improves."""
     (best, lowest), (worst, highest) = option.lowest, option.highest
     if option.raw_rms < 1.1 * lowest:
-        return "Calibrate improves little here: the noise is small compared with the differences between the items."
+        why = (
+            "the noise is small compared with the differences between the items"
+            if option.standard_error < option.spread
+            else "so few items say little about how frequent items are in general"
+        )
+        return f"Calibrate improves little here: {why}."
     rare = "Rare items gain most; a frequent one keeps an error of about its standard error."
     if len(option.shapes) == 1:
         return (

@@ -46,7 +46,9 @@ def command(
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, in (0, 16]."),
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
+        ),
     ] = None,
     target_error: Annotated[
         str | None,
@@ -98,11 +100,11 @@ def command(
     from localdp.advice import advise
     from localdp.cli.answers import read_answers
     from localdp.cli.output import check_outputs, is_standard, save_plot
-    from localdp.cli.values import number, whole_number
+    from localdp.cli.values import budget_of, whole_number
     from localdp.errors import InvalidInputError
 
     d, n = whole_number(items, "--items"), whole_number(users, "--users", least=0)
-    budget = None if epsilon is None else number(epsilon, "--epsilon")
+    budget = None if epsilon is None else budget_of(epsilon)
     if data is None and d is None:
         raise InvalidInputError("say how many items there are with --items, or name a file with earlier answers")
     if data is None and (column is not None or header is not None):

@@ -8,10 +8,12 @@ they run, so that `--help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -104,4 +106,8 @@ def run() -> None:
 
 
 def _sentence(error: OSError) -> str:
+    if error.errno == errno.ENOENT and error.strerror == os.strerror(errno.ENOENT) and error.filename:
+        folder = Path(os.fsdecode(error.filename)).absolute().parent
+        where = f"it was looked for in {folder}" if folder.is_dir() else f"there is no folder {folder}"
+        return f"{error.filename}: {error.strerror}; {where}"
     return f"{error.filename or 'the system'}: {error.strerror or error}"

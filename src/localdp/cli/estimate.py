@@ -20,6 +20,12 @@ def command(
             autocompletion=completion(METHODS),
         ),
     ] = None,
+    level: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER", help="The probability with which an interval of the table holds the true frequency."
+        ),
+    ] = "0.9",
     top: Top = "20",
     out: TableFile = None,
     json: Json = False,
@@ -31,17 +37,21 @@ def command(
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
-    from localdp.cli.values import one_of, whole_number
+    from localdp.cli.values import number, one_of, whole_number
     from localdp.plan import Aggregate
+    from localdp.validation import checked_level
 
     rows = whole_number(top, "--top") or 0
+    probability = checked_level(
+        number(level, "--level", "a probability between 0 and 1, such as 0.95"), "the level of intervals (--level)"
+    )
     one_of(prior, "--prior", PRIORS)
     if method is not None:
         one_of(method, "--method", METHODS)
     check_outputs(force, out, plot)
     estimate = Aggregate.load(aggregate).estimate()
     calibrated = estimate.calibrate(prior, method)
-    table = estimate.compare(calibrated.prior)
+    table = estimate.compare(calibrated.prior, probability)
     if out is not None:
         write(table, out)
     if plot is not None:

@@ -131,9 +131,9 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None = None) 
         from localdp.plots import figure
 
         figure()  # raises an error if matplotlib is not installed
-    for path in (table, picture):
+    for path, option in ((table, "-o"), (picture, "--plot")):
         if path is not None and not is_standard(path):
-            check_writable(path, replace=force)
+            check_writable(path, force, option)
 
 
 def write(table: Table, path: Path) -> None:

@@ -31,7 +31,9 @@ def command(
     ] = None,
     epsilon: Annotated[
         str,
-        typer.Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, in (0, 16]."),
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
+        ),
     ] = "1",
     mechanism: Annotated[
         str,
@@ -61,7 +63,7 @@ def command(
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH, is_standard, say, shown
-    from localdp.cli.values import number, whole_number
+    from localdp.cli.values import budget_of, whole_number
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import atomic_write, check_writable
     from localdp.plan import Plan
@@ -75,7 +77,7 @@ def command(
         )
     if not is_standard(out):
         check_writable(out, replace=force)
-    budget = number(epsilon, "--epsilon")
+    budget = budget_of(epsilon)
     count = whole_number(size, "--size", least=0)
     if count is not None:
         plan, heading = Plan(count, mechanism, budget, other=_number(other)), ""

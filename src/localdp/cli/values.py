@@ -33,6 +33,14 @@ def number(text: str, option: str, what: str = "a number") -> float:
     raise InvalidInputError(f"{option} is {what}, not {text!r:.40}")
 
 
+def budget_of(epsilon: str) -> float:
+    """An epsilon; whether it is small enough is checked where it is used."""
+    try:
+        return number(epsilon, "--epsilon", "a number above 0 and at most 16, such as 1")
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; `localdp advise` helps to choose one") from None
+
+
 def one_of(text: str, option: str, choices: Sequence[str]) -> str:
     """One of these words."""
     if text not in choices:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from localdp.estimate.estimate import Estimate
 
 
-def comparison(estimate: Estimate, prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str]) -> Table:
+def comparison(
+    estimate: Estimate, prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str], level: float
+) -> Table:
     """The table of `Estimate.compare`: with intervals for one prior, with a column for each of several."""
     columns: dict[str, Any] = {
         "item": estimate.domain.items,
@@ -26,8 +28,9 @@ def comparison(estimate: Estimate, prior: Prior | FittedPrior | str | Sequence[P
     if isinstance(prior, str | Prior | FittedPrior):
         calibrated = estimate.calibrate(prior)
         columns |= {"calibrated": calibrated.frequencies, "share": calibrated.frequencies / estimate.n}
-        columns["low"], columns["high"] = calibrated.interval()
-        return Table(columns, f"{title} {calibrated.prior.name}", {"share": SHARE})
+        columns["low"], columns["high"] = calibrated.interval(level)
+        heading = f"{title} {calibrated.prior.name}, intervals of {100 * level:g}%"
+        return Table(columns, heading, {"share": SHARE})
     names = []
     for one in checked_list(prior, "priors"):
         found = estimate.calibrate(one).frequencies

@@ -294,21 +294,25 @@ class Estimate(Frozen, Frequencies):
             raise InvalidInputError("only unbiased estimates of private answers can be combined with opted-in users")
         return Combined.of(self, opt_in_counts)
 
-    def compare(self, prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str] = "auto") -> Table:
+    def compare(
+        self,
+        prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str] = "auto",
+        level: float = INTERVALS,
+    ) -> Table:
         """Raw, zeroed, norm-sub and calibrated frequencies side by side, with the intervals of the calibrated ones.
 
         If `prior` is a list, there is a column for each of its priors instead, without intervals.
 
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
         >>> print(est.compare("power-law").largest("calibrated", 2))  # doctest: +NORMALIZE_WHITESPACE
-        3 items among 40 users, calibrated by power-law
+        3 items among 40 users, calibrated by power-law, intervals of 90%
         item   raw  zeroed  norm-sub  calibrated   share  low  high
         water   31      31        31          31  76.43%   24    37
         tea     10      10         9           8  20.60%    1    14
         """
         from localdp.estimate.comparison import comparison
 
-        return comparison(self, prior)
+        return comparison(self, prior, level)
 
     def __repr__(self) -> str:
         kind = " ".join(["<Estimate", *(f"({step})" for step in self.processing)])

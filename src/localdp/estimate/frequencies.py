@@ -23,7 +23,7 @@ from localdp.hitters.result import SHARE
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.table import ROWS_IN_NOTEBOOKS, Table, Tabular
 from localdp.types import Places, Vector
-from localdp.validation import checked_amount, checked_level, checked_threshold
+from localdp.validation import checked_amount, checked_level, checked_limit, checked_threshold
 
 INTERVALS = 0.9
 """The level of intervals if none is given, and of the intervals in a list of hitters."""
@@ -275,16 +275,15 @@ class Frequencies(Tabular, ABC):
         if threshold == "significance":
             return self.significance_threshold()
         if not isinstance(threshold, str):
-            users = checked_threshold(threshold)
-            if users < 1:
-                hint = f"; for a share of the users, write a percent sign, as in '{users:g}%'" if users > 0 else ""
-                raise InvalidInputError(f"a threshold is a number of users, at least 1, not {users:g}{hint}")
-            return users
+            return checked_limit(checked_threshold(threshold))
         text = threshold.strip()
         try:
-            percent = float(text[:-1]) if text.endswith("%") else -1.0
+            number = float(text.removesuffix("%"))
         except ValueError:
-            percent = -1.0
+            number = -1.0
+        if not text.endswith("%") and 0 < number < 1:
+            return checked_limit(number)
+        percent = number if text.endswith("%") else -1.0
         if not 0 < percent <= 100:
             raise InvalidInputError(
                 "a threshold is a number of users, a share of them such as '0.5%' (above 0% and up to 100%), or "

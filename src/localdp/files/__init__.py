@@ -115,8 +115,8 @@ def items(path: str | os.PathLike[str], column: str | None, *, header: bool | No
             if first != row:
                 raise DataFileError(
                     f"rows {first} and {row} {file_format.below}of {path} are the same item, {shown(value)}, and every "
-                    "item must be there once. If these are people's answers: a plan is public, so list its items "
-                    "without looking at them"
+                    "item must be there once. If these are people's answers: a plan is public, so write the possible "
+                    "answers, one a line, into items.txt without looking at people's, and make the plan from that file"
                 )
     return list(rows), heading
 

@@ -121,9 +121,10 @@ def resolve_column(names: list[str], column: str | None, path: Path) -> str:
     if column is None and len(names) == 1:
         return names[0]
     cut = [name[:_LONGEST_NAME] for name in names[:8]]
-    known = ", ".join(name if name.isprintable() else repr(name) for name in cut)
+    known = ", ".join(map(repr, cut))
     if column is None:
-        raise DataFileError(f"{path} has {len(names)} columns: say which holds the items ({known})")
+        example = f", with --column {cut[-1]!r}" if names else ""
+        raise DataFileError(f"{path} has {len(names)} columns ({known}): say which holds the items{example}")
     if column not in names:
         raise DataFileError(f"{path} has no column {column!r}: it has {known}")
     if names.count(column) > 1:

@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def check_writable(path: str | os.PathLike[str], replace: bool = True) -> None:
+def check_writable(path: str | os.PathLike[str], replace: bool = True, option: str = "-o") -> None:
     """Raise an `OSError` if no file can be put at `path`, or if one is there already and `replace` is False.
 
-    Commands call it first, so that a mistyped path is found before minutes of work.
+    Commands call it first, so that a mistyped path is found before minutes of work. `option` is the one that names the
+    file.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -28,7 +29,8 @@ def check_writable(path: str | os.PathLike[str], replace: bool = True) -> None:
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "this is not a plain file, and would be lost", str(target))
     if target.exists() and not replace:
-        raise FileExistsError(errno.EEXIST, "the file exists already (--force replaces it)", str(target))
+        remedies = f"(--force replaces it, or choose another name with {option})"
+        raise FileExistsError(errno.EEXIST, f"the file exists already {remedies}", str(target))
 
 
 @contextmanager

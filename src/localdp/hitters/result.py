@@ -80,7 +80,7 @@ class HeavyHitters(Tabular):
         count = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if self.threshold is None:
             return f"{self.rule} of {self.domain.size:,} items"
-        limit = f"{self.threshold:,.0f}" if self.threshold >= 100 else f"{self.threshold:.6g}"
+        limit = f"{self.threshold:,.0f}" if self.threshold >= 100 else f"{self.threshold:.3g}"
         return f"{count} estimated to be held by more than {limit} users (rule {self.rule})"
 
     def __len__(self) -> int:

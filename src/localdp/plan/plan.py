@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -77,7 +77,10 @@ class Plan(Frozen):
             self.mechanism, self.why = mechanism, "the mechanism was given"
         else:
             if epsilon is None and isinstance(mechanism, str):
-                raise EpsilonError("a plan needs an epsilon, the privacy budget of one report, in (0, 16]")
+                raise EpsilonError(
+                    "a plan needs an epsilon, the privacy budget of one report: a number above 0 and at most 16, such "
+                    "as epsilon=1.0; `localdp.advise` helps to choose one"
+                )
             choice = create(mechanism, self.domain.size, epsilon)
             self.mechanism, self.why = choice.mechanism, choice.why
         self._freeze()
@@ -189,15 +192,17 @@ class Plan(Frozen):
         """Count, for each item, the reports that support it. `progress(done, total)` is called now and then."""
         return Aggregate(self).add(reports, progress=progress)
 
-    def simulate(self, frequencies: ArrayLike, *, seed: int | None = None) -> Aggregate:
+    def simulate(self, frequencies: ArrayLike | Mapping[Item, int], *, seed: int | None = None) -> Aggregate:
         """A random aggregate, as if `frequencies[i]` users held item i and each had sent a report.
 
-        It has exactly the distribution of the real thing, and takes a small part of the time.
+        Frequencies can also be given by item: as a mapping, such as `{"tea": 600, "milk": 400}`, or as a pandas
+        Series whose index holds the items, such as `answers.value_counts()`; items that are not in it have no users.
+        The aggregate has exactly the distribution of the real thing, and takes a small part of the time.
 
         >>> Plan(3, mechanism="oue", epsilon=1.0).simulate([1000, 200, 0], seed=7).n
         1200
         """
-        held = checked_frequencies(frequencies, self.domain.size)
+        held = checked_frequencies(self.domain.by_position(frequencies), self.domain.size)
         checked = None if seed is None else checked_seed(seed)
         return Aggregate(self, self.mechanism.simulate(held, checked), int(held.sum()))
 
