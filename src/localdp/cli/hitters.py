@@ -81,10 +81,13 @@ def command(
 def _threshold(text: str | None) -> float | str:
     """A number of users such as 500 or 1,000 as a float; a share such as 0.5% stays text."""
     from localdp.cli.values import number
+    from localdp.validation import checked_limit
 
     if text is None or text.strip() == "significance" or text.strip().endswith("%"):
         return (text or "significance").strip()
-    return number(text, "--threshold", "a number of users, a share of them such as 0.5%, or significance")
+    return checked_limit(
+        number(text, "--threshold", "a number of users, a share of them such as 0.5%, or significance")
+    )
 
 
 def _share(text: str) -> float:

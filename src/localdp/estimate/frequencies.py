@@ -275,7 +275,10 @@ class Frequencies(Tabular, ABC):
         if threshold == "significance":
             return self.significance_threshold()
         if not isinstance(threshold, str):
-            return checked_limit(checked_threshold(threshold))
+            users = checked_threshold(threshold)
+            if users < 0:
+                raise InvalidInputError(f"a threshold is a number of users, and not negative: {users:g}")
+            return users  # below 1 is possible: so is the significance threshold where there is next to no noise
         text = threshold.strip()
         try:
             number = float(text.removesuffix("%"))
