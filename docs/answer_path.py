@@ -75,7 +75,7 @@ def _cards() -> list[str]:
         _card(
             "2",
             "The noise",
-            ["The device draws lots. This", "time it draws coffee.", "Epsilon sets the shares."],
+            ["The device draws at random.", "This time it draws coffee.", "Epsilon sets the shares."],
             _lots(shares),
         ),
         _card(
@@ -87,7 +87,7 @@ def _cards() -> list[str]:
         _card(
             "4",
             "The estimate",
-            ["The shares are known, so the", "noise can be taken out.", "(The truth: 6,000, 4,000, 0.)"],
+            ["Average noise is subtracted,", "the rest is calibrated.", "(The truth: 6,000, 4,000, 0.)"],
             _bars(calibrated.frequencies.round().tolist(), list(zip(low.tolist(), high.tolist(), strict=True))),
         ),
     ]

@@ -45,7 +45,7 @@ def against_truth(title: str, name: str, frequencies: np.ndarray, truth: np.ndar
     axes.set_xlim(-80, LARGEST_SHOWN)
     axes.set_ylim(-1_000, LARGEST_SHOWN)
     error = np.sqrt(np.mean((frequencies - truth) ** 2))
-    axes.set_title(f"{title}: typical error {error:.0f} people", fontsize=13)
+    axes.set_title(f"{title}\nroot mean square error: {error:.0f} people", fontsize=13)
     axes.set_xlabel("people who really bought the product", fontsize=12)
     axes.set_ylabel(f"{name} estimate of that number", fontsize=12)
     _tidy(axes)
