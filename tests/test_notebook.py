@@ -105,7 +105,7 @@ def test_long_results_are_cut_and_say_how_much_is_missing():
     assert sum(text.startswith("412") for text in texts) == 1 + 10 - 1  # 41250 to 41258, and 41259
     table = Page(estimate.table()._repr_html_()).texts
     assert "… 41,250 more" in table
-    assert table[table.index("item") + 4 : table.index("item") + 6] == ["0", "0"]
+    assert table[table.index("item") + 5 : table.index("item") + 7] == ["0", "0"]
     assert len(estimate._repr_html_()) < 20_000
 
 
@@ -185,7 +185,7 @@ def test_a_kernel_shows_pictures_once(notebook, cell):
 
 def test_a_kernel_converts_and_completes(notebook):
     converted, completed = (notebook.cells[place].outputs[0]["text"] for place in (5, 6))
-    assert converted.strip() == "['item', 'frequency', 'low', 'high']"
+    assert converted.strip() == "['item', 'frequency', 'share', 'low', 'high']"
     found = {name.removeprefix(".") for name in eval(completed)}  # noqa: S307 (a list that we printed)
     assert {"Plan", "Estimate", "metrics", "PowerLaw"} <= found
     assert {name for name in found if not name.startswith("_")} == set(ldp.__all__)

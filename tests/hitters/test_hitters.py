@@ -338,7 +338,10 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
 
 def test_a_fraction_as_a_threshold_is_answered_with_both_ways_to_write_a_share():
     estimate = ldp.Estimate([90.0, 5.0, 70.0], n=300, variance=25.0)
-    for fraction in (0.1, "0.1", " 0.1 "):
+    for fraction in ("0.1", " 0.1 "):
         with pytest.raises(InvalidInputError, match=r"write '10%' \(1 user in 10\) or '0\.1%' \(1 user in 1,000\)"):
             estimate.heavy_hitters(fraction)
+    assert len(estimate.heavy_hitters(0.1)) == 3  # a number may be below 1, as the significance threshold may be
+    with pytest.raises(InvalidInputError, match="a number of users, and not negative: -3"):
+        estimate.heavy_hitters(-3)
     assert "more than 18.2 users" in repr(estimate.heavy_hitters(18.1788))
