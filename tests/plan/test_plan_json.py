@@ -62,7 +62,7 @@ ALTERED, MISSHAPEN = "this plan was altered", "this is not a plan: its domain, m
         ("epsilon", True, "cannot be used: epsilon must be an int or a float"),
         ("epsilon", "1", "cannot be used: epsilon must be an int or a float"),
         ("epsilon", float("nan"), "NaN has no place in JSON"),
-        ("epsilon", 10**400, "cannot be used: epsilon must be in"),
+        ("epsilon", 10**400, "cannot be used: epsilon must be above 0"),
         ("width", 32, ALTERED),
         ("width", "64", ALTERED),
         ("mechanism", "sue", ALTERED),
