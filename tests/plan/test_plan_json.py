@@ -59,8 +59,8 @@ ALTERED, MISSHAPEN = "this plan was altered", "this is not a plan: its domain, m
     ("key", "value", "sentence"),
     [
         ("epsilon", 1.5, ALTERED),
-        ("epsilon", True, "cannot be used: epsilon must be an int or a float"),
-        ("epsilon", "1", "cannot be used: epsilon must be an int or a float"),
+        ("epsilon", True, "cannot be used: epsilon must be a number above 0"),
+        ("epsilon", "1", "cannot be used: epsilon must be a number above 0"),
         ("epsilon", float("nan"), "NaN has no place in JSON"),
         ("epsilon", 10**400, "cannot be used: epsilon must be above 0"),
         ("width", 32, ALTERED),
