@@ -36,7 +36,7 @@ def test_a_limit_error_is_a_plan_error():
 @pytest.mark.parametrize(
     ("limits", "error", "message"),
     [
-        ({"most_epsilon": 0}, EpsilonError, "must be in"),
+        ({"most_epsilon": 0}, EpsilonError, "must be above 0 and at most 16"),
         ({"most_epsilon": "1"}, EpsilonError, "an int or a float"),
         ({"most_items": 0}, InvalidInputError, "most_items must be a whole number from 1"),
         ({"most_items": 2.5}, InvalidInputError, "most_items must be a whole number from 1"),

@@ -144,7 +144,7 @@ def test_the_negative_frequency_is_named(plan):
         ([1, 2.5, 3], FrequencyError, WHOLE),
         ([1, float("nan"), 3], FrequencyError, WHOLE),
         ([1, float("inf"), 3], FrequencyError, WHOLE),
-        (["a", "b", "c"], FrequencyError, WHOLE),
+        (["a", "b", "c"], FrequencyError, "these are answers"),
         ([1, None, 3], FrequencyError, WHOLE),
         ([1, [2], 3], FrequencyError, WHOLE),
         ([1, 2j, 3], FrequencyError, WHOLE),
