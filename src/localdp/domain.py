@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
@@ -21,10 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from localdp.errors import DomainError, FrequencyError, UnknownItemError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
+from localdp.items import Item, as_size, checked_items
 from localdp.types import Indices
 from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, check_no_answers, check_no_table, shown
-
-Item = str | int | float | bool
 
 _NUMBERS = "the items are numbers, and this is text"
 _TEXT = "the items are text, and this is a number"
@@ -54,10 +51,10 @@ class Domain(Frozen):
         if isinstance(items, Set | Mapping):
             raise DomainError("a domain needs an order that is the same everywhere: give a list, such as sorted(items)")
         check_no_table(items, DomainError)
-        size = _as_size(items)
+        size = as_size(items)
         if size is not None and size > LARGEST_SIZE:
             raise DomainError(f"a domain holds at most 2^32 items, not about 2^{size.bit_length()}")
-        self.items: Sequence[Item] = range(size) if size is not None else _checked_items(items)
+        self.items: Sequence[Item] = range(size) if size is not None else checked_items(items)
         self.other: Item | None = other.item() if isinstance(other, np.generic) else other
         if self.other is not None:
             self._place_other(self.other)
@@ -76,7 +73,7 @@ class Domain(Frozen):
                     f"the catch-all of numbered items is one of their numbers, 0..{self.size - 1}, not {shown(other)}"
                 )
         elif _text_key(other) not in set(map(_text_key, self.items)):
-            self.items = _checked_items([*self.items, other])
+            self.items = checked_items([*self.items, other])
 
     @property
     def size(self) -> int:
@@ -207,6 +204,22 @@ class Domain(Frozen):
             return f"Domain({self.size}{rest})"
         return f"Domain({list(self.items) if self.size <= 6 else [*self.items[:5], '...']}, {self.size} items{rest})"
 
+    def index(self, value: Any) -> int:
+        """The index of one value, as `indices` gives it, without the time that arrays take.
+
+        >>> Domain(["tea", "coffee"], other="something else").index("cocoa")
+        2
+        """
+        if type(value) is str and self._all_text:
+            place = self._index.get(value)
+            if place is not None:
+                return place
+        elif type(value) is int and isinstance(self.items, range) and 0 <= value < self.size:
+            return value
+        if isinstance(value, list | tuple | np.ndarray):
+            raise UnknownItemError(f"a value is one item, not {shown(value)}")
+        return int(self.indices([value])[0])
+
     def _find_numbers(self, numbers: list[int]) -> Indices | None:
         """The index of each whole number, by searching all of them at once; None if one needs a closer look."""
         ascending, indices = self._sorted_numbers  # type: ignore[misc]
@@ -327,68 +340,3 @@ def _number_or_other(value: Any, size: int, other: int) -> int:
 
 def _is_not_flat(values: object) -> bool:
     return isinstance(values, np.ndarray) and values.ndim != 1
-
-
-def _as_size(items: object) -> int | None:
-    """The number of items, if a number was given; None for a list of items."""
-    if isinstance(items, bool) or (isinstance(items, np.ndarray) and items.ndim):
-        return None
-    try:
-        return operator.index(items)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-
-
-def _checked_items(items: object) -> tuple[Item, ...]:
-    if isinstance(items, np.ndarray):
-        items = items.tolist()
-    if not isinstance(items, Iterable):
-        raise DomainError(f"a domain is a list of items or a number of items, not {items!r}")
-    listed = tuple(items)
-    return listed if _all_fit(listed) else _checked_one_by_one(listed)
-
-
-def _all_fit(items: tuple[Any, ...]) -> bool:
-    """Whether all items are plain strings, or all are plain whole numbers, and they can form a domain.
-
-    Every question is asked of the whole list at once, in C. False decides nothing: `_checked_one_by_one` does.
-    """
-    kinds = set(map(type, items))
-    if kinds == {int}:
-        writable = min(items) >= -LARGEST_EXACT_INTEGER and max(items) <= LARGEST_EXACT_INTEGER
-    else:
-        writable = kinds == {str} and canonical_json.is_unicode("".join(items))
-    return writable and _all_differ(items)
-
-
-def _all_differ(items: tuple[Any, ...]) -> bool:
-    """Whether all items differ. Sorting their hashes takes half the time of putting them into a set."""
-    hashes = np.sort(np.fromiter(map(hash, items), np.int64, len(items)))  # different whole numbers have different ones
-    if not (hashes[1:] == hashes[:-1]).any():
-        return True
-    return isinstance(items[0], str) and len(set(items)) == len(items)
-
-
-def _checked_one_by_one(items: tuple[Any, ...]) -> tuple[Item, ...]:
-    """The items, if they can form a domain; the error names the first one that is in the way."""
-    listed = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
-    seen: dict[str | tuple[str], Item] = {}
-    for item in listed:
-        _check_item(item)
-        key = item if isinstance(item, str) else (repr(float(item) + 0.0),)  # True, 1 and 1.0 are equal
-        if key in seen:
-            same = "" if repr(seen[key]) == repr(item) else f" (equal to {shown(seen[key])})"
-            raise DomainError(f"the item {shown(item)}{same} is in the domain twice; every item must be there once")
-        seen[key] = item
-    return listed
-
-
-def _check_item(item: object) -> None:
-    if not isinstance(item, str | int | float) or (isinstance(item, float) and not math.isfinite(item)):
-        raise DomainError(f"{item!r} cannot be an item: items are strings, whole numbers, finite floats or booleans")
-    if not isinstance(item, str) and abs(item) > LARGEST_EXACT_INTEGER:
-        raise DomainError("a number past 2^53 cannot be an item, since other languages lose its digits: use strings")
-    try:
-        canonical_json.dumps(item)
-    except ValueError as error:
-        raise DomainError(f"{item!r} cannot be an item: {error}") from None
