@@ -98,6 +98,18 @@ class DataFileError(InvalidInputError):
     """A data file (values, reports, frequencies) that cannot be read, or has other content than expected."""
 
 
+class BudgetError(LocalDPError):
+    """A device has no budget left for a new value."""
+
+
+class StoreError(LocalDPError):
+    """What a device has spent cannot be read or written, so it reports nothing."""
+
+
+class OutboxFullError(LocalDPError):
+    """Too many reports of a device are waiting to be sent."""
+
+
 class MissingPackageError(LocalDPError, ImportError):
     """A package is needed that is not installed; the message says how to install it."""
 
@@ -113,6 +125,7 @@ class WireCode(StrEnum):
     NONZERO_PADDING = "nonzero-padding"
     SYMBOL_OUT_OF_RANGE = "symbol-out-of-range"
     WRONG_WEIGHT = "wrong-weight"
+    WRONG_ORDER = "wrong-order"
     BAD_JSON = "bad-json"
     BAD_BASE64 = "bad-base64"
     WRONG_LENGTH = "wrong-length"

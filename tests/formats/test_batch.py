@@ -17,7 +17,7 @@ from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.formats import batch
 from localdp.kernels import linear_hash, local_hash
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms import MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS
 from localdp.plan import Reports
 
 EXPECTED = {
@@ -45,7 +45,7 @@ def _vectors(name):
     return json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS])
 def test_random_bytes_give_the_pinned_report(name):
     for case in _vectors(name)["good"]:
         plan = ldp.Plan.from_json(case["plan"])
@@ -60,7 +60,7 @@ def test_random_bytes_give_the_pinned_report(name):
         assert np.array_equal(read.rows, reports.rows)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS])
 def test_malformed_batches_get_the_pinned_code(name):
     cases = _vectors(name)["bad"]
     assert len(cases) >= len(EXPECTED)

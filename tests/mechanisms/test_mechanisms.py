@@ -45,6 +45,9 @@ def _textbook(name: str, d: int, epsilon: float) -> tuple[Decimal, Decimal]:
         k = max(Decimal(1), (d / (e + 1)).to_integral_value())
         p = k * e / (k * e + d - k)
         return p, (p * (k - 1) + (1 - p) * k) / (d - 1)
+    if name == "dbit":
+        b = min(Decimal(8), -(-d // 2))
+        return b / d * (Decimal(1) / 2 if b > 1 else e / (1 + e)), b / d / (1 + e)
     raise AssertionError(name)
 
 

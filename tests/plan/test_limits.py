@@ -63,7 +63,7 @@ def test_a_limit_is_compared_at_full_precision(kind):
 
 def test_too_many_items_are_refused_before_they_are_looked_at(monkeypatch):
     text = ldp.Plan([f"item {place}" for place in range(1000)], "oue", 1.0).to_json()
-    monkeypatch.setattr("localdp.domain._checked_items", lambda _: pytest.fail("the items were looked at"))
+    monkeypatch.setattr("localdp.domain.checked_items", lambda _: pytest.fail("the items were looked at"))
     with pytest.raises(PlanLimitError, match="has 1,000 items"):
         ldp.Plan.from_json(text, most_items=999)
 

@@ -61,13 +61,13 @@ def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a renaming last through a power cut, on systems where folders can be opened."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

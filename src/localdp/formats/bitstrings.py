@@ -53,3 +53,30 @@ def nonzero_padding(rows: Rows, bits: int) -> Flags:
     if bits % 8 == 0:
         return np.zeros(rows.shape[0], bool)
     return (rows[:, -1] >> bits % 8).astype(np.bool_)
+
+
+def from_fields(fields: Words, bits: int) -> Rows:
+    """One row for each row of integers, which follow each other from the first bit on, each in `bits` bits, at most 57.
+
+    >>> from_fields(np.array([[5, 1, 7]], np.uint64), bits=3).tolist()
+    [[205, 1]]
+    """
+    rows = np.zeros((fields.shape[0], byte_length(fields.shape[1] * bits)), np.uint8)
+    for place in range(fields.shape[1]):
+        octets, shift = _octets(place * bits, bits)
+        rows[:, octets] |= from_integers(fields[:, place] << shift, 8 * (octets.stop - octets.start))
+    return rows
+
+
+def to_fields(rows: Rows, count: int, bits: int) -> Words:
+    """The first `count` integers of `bits` bits in each row, as `from_fields` writes them."""
+    fields = np.empty((rows.shape[0], count), np.uint64)
+    for place in range(count):
+        octets, shift = _octets(place * bits, bits)
+        fields[:, place] = to_integers(rows[:, octets]) >> shift & np.uint64((1 << bits) - 1)
+    return fields
+
+
+def _octets(start: int, bits: int) -> tuple[slice, np.uint64]:
+    """The bytes that hold these bits, and the number of bits that come before them in the first byte."""
+    return slice(start >> 3, (start + bits + 7) >> 3), np.uint64(start & 7)

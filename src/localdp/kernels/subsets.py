@@ -1,4 +1,4 @@
-"""Random subsets of the items, each a bitmap with a fixed number of items."""
+"""Random subsets of the items with a fixed number of items, as bitmaps or as lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from localdp.formats import bitstrings
 from localdp.kernels.dispatch import accelerated
 from localdp.randomness.keystream import Entropy
-from localdp.types import Indices, Rows
+from localdp.types import Indices, Rows, Words
 
 
 @accelerated("subsets.draw_subsets")
@@ -44,3 +44,18 @@ def draw_subsets(entropy: Entropy, values: Indices, size: int, subset: int, keep
         octet, bit = place(chosen)
         octets[octet] |= np.uint8(1) << bit
     return rows
+
+
+def draw_items(entropy: Entropy, users: int, size: int, count: int) -> Words:
+    """For each user, `count` different items out of `size`, in ascending order; every set of them is equally likely.
+
+    This is Floyd's algorithm: for last = size-count .. size-1, add a uniform choice of 0..last, or `last` itself if
+    that choice is already in the set.
+    """
+    items = np.empty((users, count), np.uint64)
+    for drawn, last in enumerate(range(size - count, size)):
+        candidate = entropy.below(last + 1, users)
+        known = (items[:, :drawn] == candidate[:, None]).any(axis=1)
+        items[:, drawn] = np.where(known, np.uint64(last), candidate)
+    items.sort(axis=1)
+    return items

@@ -10,9 +10,22 @@
 | `blh` | `BinaryLocalHashing` | 33 bits | comparison with other software |
 | `llh` | `LinearLocalHashing` | log2(d) bits and a symbol | large domains: short reports, fast counting |
 | `hr` | `HadamardResponse` | log2(d+1) bits | large domains at a small epsilon |
+| `dbit` | `DBitFlip` | an index and a bit, for some items | comparison with Microsoft's telemetry |
+
+Where the same people are asked again and again, `once` bounds what one report reveals. These mechanisms perturb a
+permanent response once more for each report:
+
+| name | class | report | use it for |
+|---|---|---|---|
+| `grr+grr` | `RandomizedResponseTwice` | the index of an item | few items |
+| `oue+sue` | `OptimizedThenSymmetric` | a bit for each item | the least variance on many items |
+| `sue+sue` | `SymmetricTwice` | a bit for each item | comparison with RAPPOR |
+| `oue+oue` | `OptimizedTwice` | a bit for each item | comparison with the literature |
+| `sue+oue` | `SymmetricThenOptimized` | a bit for each item | comparison with the literature |
 
 The base class of all mechanisms is in `base`, the base classes of two groups are in `bitmap_base` and `hashing_base`.
-`symbol_response` is the randomized response that several mechanisms share, and `choice` decides what `auto` takes.
+`symbol_response` is the randomized response that several mechanisms share, `asking_again` says how all of them answer
+again, and `choice` decides what `auto` takes.
 
 >>> create("auto", size=41_270, epsilon=1.0).mechanism.name
 'llh'
@@ -24,10 +37,20 @@ from difflib import get_close_matches
 from numbers import Real
 from typing import TypeVar
 
-from localdp.errors import ImpureMechanismError, UnknownMechanismError
+from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, UnknownMechanismError
 from localdp.formats import bitstrings
 from localdp.mechanisms.base import Channel, Mechanism, independent_counts, require_sum
+from localdp.mechanisms.chains import (
+    Chain,
+    OptimizedThenSymmetric,
+    OptimizedTwice,
+    RandomizedResponseTwice,
+    SymmetricThenOptimized,
+    SymmetricTwice,
+    checked_once,
+)
 from localdp.mechanisms.choice import Choice, choose
+from localdp.mechanisms.dbit_flip import DBitFlip
 from localdp.mechanisms.hadamard import HadamardResponse
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
@@ -38,21 +61,30 @@ from localdp.mechanisms.unary import OptimizedUnary, SymmetricUnary, UnaryEncodi
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.registry import Registry
+from localdp.validation import checked_epsilon
 
 __all__ = [
+    "CHAINS",
     "MECHANISMS",
     "BinaryLocalHashing",
+    "Chain",
     "Channel",
     "Choice",
+    "DBitFlip",
     "Entropy",
     "HadamardResponse",
     "LinearLocalHashing",
     "Mechanism",
     "OptimizedLocalHashing",
+    "OptimizedThenSymmetric",
+    "OptimizedTwice",
     "OptimizedUnary",
     "RandomizedResponse",
+    "RandomizedResponseTwice",
     "SubsetSelection",
     "SymbolResponse",
+    "SymmetricThenOptimized",
+    "SymmetricTwice",
     "SymmetricUnary",
     "UnaryEncoding",
     "bitstrings",
@@ -75,11 +107,24 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         OptimizedUnary,
         SymmetricUnary,
         SubsetSelection,
+        DBitFlip,
         BinaryLocalHashing,
         OptimizedLocalHashing,
     )
 }
 """The mechanisms of the library by name."""
+
+# The mechanisms for plans with `once`. Of two equally good ones `auto` takes the earlier.
+CHAINS: dict[str, type[Chain]] = {
+    kind.name: kind
+    for kind in (
+        RandomizedResponseTwice,
+        OptimizedThenSymmetric,
+        SymmetricThenOptimized,
+        SymmetricTwice,
+        OptimizedTwice,
+    )
+}
 
 _IMPURE = {
     "rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
@@ -89,7 +134,7 @@ _IMPURE = {
 }
 
 _Kind = TypeVar("_Kind", bound=type[Mechanism])
-_REGISTRY: Registry[Mechanism] = Registry(Mechanism, {*MECHANISMS, *_IMPURE, "auto"})
+_REGISTRY: Registry[Mechanism] = Registry(Mechanism, {*MECHANISMS, *CHAINS, *_IMPURE, "auto"})
 
 
 def register(kind: _Kind) -> _Kind:
@@ -111,34 +156,69 @@ def register(kind: _Kind) -> _Kind:
 
 def kind_named(name: str) -> type[Mechanism] | None:
     """The class of the mechanism with this name, in the library or registered; None if there is none."""
-    return MECHANISMS.get(name) or _REGISTRY.get(name)
+    return MECHANISMS.get(name) or CHAINS.get(name) or _REGISTRY.get(name)
 
 
-def create(name: str, size: int, epsilon: float) -> Choice:
+def create(name: str, size: int, epsilon: float, *, once: float | None = None, answers: int | None = None) -> Choice:
     """The mechanism with this name; "auto" chooses the best one for the number of items and the epsilon.
+
+    With `once`, the budget of one report alone, it is one of the `CHAINS`; `grr`, `sue` and `oue` then stand for the
+    chains that use them twice. `answers` is for `dbit` only.
 
     >>> create("oue", size=100, epsilon=1.0).mechanism
     <oue on 100 items, epsilon 1, 100-bit reports>
+    >>> create("auto", size=100, epsilon=2.0, once=0.5).mechanism.name
+    'oue+sue'
     """
     if not isinstance(name, str):
         raise UnknownMechanismError(
             f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}{_epsilon_hint(name)}"
         )
+    if answers is not None and name != "dbit":
+        raise InvalidInputError(f"only dbit takes a number of answers, and {name!r:.60} does not: leave out answers")
+    if once is not None:
+        return _chain(name, size, epsilon, once)
     if name == "auto":
         return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError.of(_IMPURE[name])
+    if name in CHAINS:
+        raise EpsilonError(
+            f"{name} perturbs a permanent response once more for each report: give once, the budget of one report, "
+            "besides epsilon, the budget of all reports together"
+        )
     kind = kind_named(name)
     if kind is None:
-        known = [*sorted(MECHANISMS), *sorted(_REGISTRY), "auto"]
-        close = get_close_matches(name[:20].lower(), known, n=1)  # a plan from elsewhere may have a name of megabytes
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UnknownMechanismError(
-            f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}. A mechanism of your own must be "
-            "registered first: localdp.mechanisms.register(YourClass)"
-        )
-    mechanism = kind(size, epsilon)
+        raise _unknown(name, [*sorted(MECHANISMS), *sorted(CHAINS), *sorted(_REGISTRY), "auto"])
+    options = {} if answers is None else {"answers": answers}
+    mechanism = kind(size, epsilon, **options)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
+
+
+def _chain(name: str, size: int, epsilon: float, once: float) -> Choice:
+    """The chain with this name, or the best one, for a plan with `once`."""
+    checked_once(once, checked_epsilon(epsilon))
+    if name == "auto":
+        return choose(tuple(CHAINS.values()), size, epsilon, once)
+    full = name if name in CHAINS else f"{name}+{name}"
+    if full not in CHAINS:
+        if name in MECHANISMS:
+            raise InvalidInputError(
+                f"{name} has no second perturbation, which once needs: take auto or one of {', '.join(sorted(CHAINS))}"
+            )
+        raise _unknown(name, [*sorted(CHAINS), "auto"])
+    mechanism = CHAINS[full](size, epsilon, once=once)
+    return Choice(mechanism, (mechanism,), f"{full} was asked for by name")
+
+
+def _unknown(name: str, known: list[str]) -> UnknownMechanismError:
+    """The error for a name that no mechanism has."""
+    close = get_close_matches(name[:20].lower(), known, n=1)  # a plan from elsewhere may have a name of megabytes
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return UnknownMechanismError(
+        f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}. A mechanism of your own must be "
+        "registered first: localdp.mechanisms.register(YourClass)"
+    )
 
 
 def _epsilon_hint(value: object) -> str:

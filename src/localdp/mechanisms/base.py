@@ -15,7 +15,7 @@ The paper's constant variance is the first term (`variance`); the second is f_i 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from localdp.domain import checked_indices
 from localdp.errors import ChannelTooLargeError, EpsilonError, FrequencyError, InvalidInputError, WireCode, WireError
 from localdp.formats import bitstrings
-from localdp.frozen import Frozen
 from localdp.kernels import chunks
 from localdp.kernels.debias import debias
+from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -68,7 +68,7 @@ class Channel:
         return max(max(column) / min(column) for column in columns)
 
 
-class Mechanism(Frozen, ABC):
+class Mechanism(AskedAgain):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every
@@ -78,7 +78,8 @@ class Mechanism(Frozen, ABC):
 
     - sets `name`, and `exactly_pure` and `counts_pairs` where the defaults are wrong;
     - writes `configure`, `p`, `q`, `ratio`, `report_bits`, `parameters`, `randomize`, `supports` and `channel`;
-    - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster.
+    - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster;
+    - where there are options, or where reports perturb a permanent response, replaces what `chains` replaces.
 
     All other methods are derived from these and are not meant to be overridden.
     """
@@ -98,7 +99,7 @@ class Mechanism(Frozen, ABC):
         p, q = self._exact_pair
         if p <= q:
             raise EpsilonError(
-                f"epsilon {self.requested_epsilon:g} is too small for {self.name} on {size} items: at {width} bits of "
+                f"epsilon {self.requested_once:g} is too small for {self.name} on {size} items: at {width} bits of "
                 "resolution the report would not depend on the item at all; use a larger epsilon"
             )
         self._freeze()
@@ -122,7 +123,10 @@ class Mechanism(Frozen, ABC):
     @property
     @abstractmethod
     def ratio(self) -> Fraction:
-        """The largest ratio of the probabilities of one report under two values, exactly. Its log is `epsilon`."""
+        """The largest ratio of the probabilities of one report under two values, exactly. Its log is `epsilon`.
+
+        Where every report of a device perturbs a permanent response, it is the ratio of that response.
+        """
 
     @property
     @abstractmethod
@@ -204,7 +208,10 @@ class Mechanism(Frozen, ABC):
 
     @cached_property
     def epsilon(self) -> float:
-        """The realised privacy budget, rounded up to a float; at most `requested_epsilon`."""
+        """The realised privacy budget, rounded up to a float; at most `requested_epsilon`.
+
+        It is what all reports reveal together that a device makes from one permanent response; see `permanent`.
+        """
         return thresholds.log_rounded_up(self.ratio)
 
     @cached_property
@@ -239,16 +246,24 @@ class Mechanism(Frozen, ABC):
 
     def privatize(self, values: Indices, source: Entropy, *, progress: Progress | None = None) -> Rows:
         """One report for each value: calls `randomize` on chunks of users, on all processors."""
+        return self._randomized(self.randomize, values, source, progress)
+
+    def _randomized(self, randomize: Randomize, values: Indices, source: Entropy, progress: Progress | None) -> Rows:
+        """What `randomize` makes of the values, which are checked before."""
+        values = checked_indices(values, self.size)
+
+        def checked(chunk: Indices, stream: Entropy) -> Rows:
+            # Compiled loops would write out of bounds, so what they get is a copy that nobody changes after the check.
+            return randomize(checked_indices(chunk.copy(), self.size), stream)
+
+        return self._in_chunks(checked, values, source, progress)
+
+    def _in_chunks(self, randomize: Randomize, values: Indices, source: Entropy, progress: Progress | None) -> Rows:
+        """One row for each number, in chunks of users, on all processors."""
         if source.width != self.width:
             # Thresholds out of 2^width compared with words of another width would give no privacy at all.
             raise InvalidInputError(f"a mechanism of {self.width} bits cannot draw words of {source.width} bits")
-        values = checked_indices(values, self.size)
         rows = np.empty((values.size, self.report_bytes), np.uint8)
-
-        def randomize(chunk: Indices, stream: Entropy) -> Rows:
-            # Compiled loops would write out of bounds, so what they get is a copy that nobody changes after the check.
-            return self.randomize(checked_indices(chunk.copy(), self.size), stream)
-
         chunks.randomize_chunks(randomize, values, source, rows, self._randomize_work, progress)
         return rows
 
@@ -258,7 +273,7 @@ class Mechanism(Frozen, ABC):
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with probabilities out of 2^width, for checks that try all random inputs."""
-        return type(self)(self.size, self.requested_epsilon, width)
+        return type(self)(self.size, self.requested_epsilon, width, **self.options())
 
     @property
     def _randomize_work(self) -> int:
@@ -295,7 +310,7 @@ class Mechanism(Frozen, ABC):
 
     def _equality_key(self) -> tuple[object, ...]:
         """Two mechanisms are equal if these are: everything else follows from them."""
-        return (type(self), self.size, self.requested_epsilon, self.width)
+        return (type(self), self.size, self.requested_epsilon, self.width, *sorted(self.options().items()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mechanism) and self._equality_key() == other._equality_key()
@@ -309,10 +324,15 @@ class Mechanism(Frozen, ABC):
 
 def require_sum(counts: Counts, expected: int, why: str) -> None:
     """Raise a `FrequencyError` unless the counts add up to `expected`; the message ends with `why` they must."""
-    low = np.int64(2**32 - 1)  # the plain sum of int64 could overflow
-    total = (int((counts >> 32).sum()) << 32) + int((counts & low).sum())
+    total = exact_sum(counts)
     if total != expected:
         raise FrequencyError(f"no reports can have these counts: they add up to {total}, not to {expected}, {why}")
+
+
+def exact_sum(counts: Counts) -> int:
+    """The sum of the counts. (The plain sum of int64 could overflow.)"""
+    low = np.int64(2**32 - 1)
+    return (int((counts >> 32).sum()) << 32) + int((counts & low).sum())
 
 
 def independent_counts(mechanism: Mechanism, frequencies: Counts, seed: int | None) -> Counts:

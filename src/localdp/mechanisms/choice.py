@@ -1,12 +1,14 @@
 """Which mechanism "auto" takes for a domain and a budget, and why.
 
 It takes the one with the least noise, unless another is almost as accurate and has much shorter reports. Noise is
-compared by the variance of an estimate, and each byte of a report counts as 0.1% more variance.
+compared by the variance of an estimate, and each byte of a report counts as 0.1% more variance. Where one report has a
+budget of its own (`once`), it takes the least variance, whatever the length of a report is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
@@ -24,21 +26,27 @@ class Choice:
     why: str
 
 
-def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float) -> Choice:
+def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float, once: float | None = None) -> Choice:
     """The best of these mechanisms, as described above. The first of the list wins a tie: its counting is cheaper."""
     checked_epsilon(epsilon)
+    options: dict[str, Any] = {} if once is None else {"once": once}
     candidates: list[Mechanism] = []
     refused: LocalDPError | None = None
     for kind in kinds:
         try:
-            candidates.append(kind(size, epsilon))
+            candidates.append(kind(size, epsilon, **options))
         except (ImpureMechanismError, EpsilonError) as error:
             refused = error
     if refused and not candidates:
         raise EpsilonError(f"no mechanism can be made at epsilon {epsilon:g}: {refused}") from refused
-    chosen = min(candidates, key=_price)
-    candidates.sort(key=lambda mechanism: mechanism.variance(1))
+    chosen = min(candidates, key=_price if once is None else _variance)
+    candidates.sort(key=_variance)
     return Choice(chosen, tuple(candidates), _reason(chosen, candidates))
+
+
+def _variance(mechanism: Mechanism) -> float:
+    """The variance for each user."""
+    return mechanism.variance(1)
 
 
 def _price(mechanism: Mechanism) -> float:
@@ -50,6 +58,8 @@ def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
     """Why it was chosen, as "llh: ..." without a full stop, so that it can stand alone or after "Take"."""
     best, length = candidates[0], _bytes(chosen)
     where = f"for {chosen.size:,} items at epsilon {chosen.requested_epsilon:g}"
+    if "once" in chosen.options():
+        where += f" and {chosen.requested_once:g} for one report"
     if chosen is best:
         return f"{chosen.name}: the least noisy mechanism {where}, with reports of {length}"
     more = chosen.variance(1) / best.variance(1) - 1

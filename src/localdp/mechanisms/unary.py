@@ -14,10 +14,33 @@ from localdp.mechanisms.base import Channel, independent_counts
 from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
-from localdp.types import Counts, Indices, Rows
+from localdp.types import Counts, Indices, Rows, Words
 
 
-class UnaryEncoding(BitmapMechanism):
+class IndependentBits(BitmapMechanism):
+    """A report whose bits are independent: the held item's is set with probability p*, each other one with q*."""
+
+    def channel(self) -> Channel:
+        self._check_channel(1 << self.size)
+        reports = range(2**self.size)
+
+        p, q = self._exact_pair
+        others = self.size - 1
+        noise = [q**lit * (1 - q) ** (others - lit) for lit in range(self.size)]  # by how many other bits are set
+        own_bit_clear, own_bit_set = [(1 - p) * chance for chance in noise], [p * chance for chance in noise]
+
+        def probability(value: int, report: int) -> Fraction:
+            lit = (report & ~(1 << value)).bit_count()
+            return own_bit_set[lit] if report >> value & 1 else own_bit_clear[lit]
+
+        rows = tuple(tuple(probability(value, report) for report in reports) for value in range(self.size))
+        return Channel(bitstrings.from_integers(np.array(reports, np.uint64), self.size), rows)
+
+    def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
+        return independent_counts(self, frequencies, seed)
+
+
+class UnaryEncoding(IndependentBits):
     """Set the held item's bit with probability keep/2^width, and each other bit with probability noise/2^width."""
 
     keep: int
@@ -48,30 +71,10 @@ class UnaryEncoding(BitmapMechanism):
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Draw noise for all bits, then overwrite the bit of the held item."""
         coins = source.integers(values.size)
-        noise = rare_bits.rare_bits if rare_bits.jumping_pays(self.noise, self.width) else biased_bits
-        words = noise(source, values.size, self.size, self.noise, self.width)
+        words = noise_bits(source, values.size, self.size, self.noise, self.width)
         replace_bits(words, values, coins, self.keep)
         coins[:] = 0  # together with the report, they would tell the value
         return bitstrings.from_words(words, self.size)
-
-    def channel(self) -> Channel:
-        self._check_channel(1 << self.size)
-        reports = range(2**self.size)
-
-        p, q = self._exact_pair
-        others = self.size - 1
-        noise = [q**lit * (1 - q) ** (others - lit) for lit in range(self.size)]  # by how many other bits are set
-        own_bit_clear, own_bit_set = [(1 - p) * chance for chance in noise], [p * chance for chance in noise]
-
-        def probability(value: int, report: int) -> Fraction:
-            lit = (report & ~(1 << value)).bit_count()
-            return own_bit_set[lit] if report >> value & 1 else own_bit_clear[lit]
-
-        rows = tuple(tuple(probability(value, report) for report in reports) for value in range(self.size))
-        return Channel(bitstrings.from_integers(np.array(reports, np.uint64), self.size), rows)
-
-    def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
-        return independent_counts(self, frequencies, seed)
 
 
 class SymmetricUnary(UnaryEncoding):
@@ -106,3 +109,9 @@ class OptimizedUnary(UnaryEncoding):
     def thresholds(self) -> tuple[int, int]:
         noise = thresholds.rounded_up(1 / (1 + thresholds.exp_below(self.requested_epsilon)), self.width)
         return 2 ** (self.width - 1), noise
+
+
+def noise_bits(source: Entropy, users: int, bits: int, threshold: int, width: int) -> Words:
+    """Independent bits, each 1 with probability threshold/2^width, drawn in the way that is faster here."""
+    draw = rare_bits.rare_bits if rare_bits.jumping_pays(threshold, width) else biased_bits
+    return draw(source, users, bits, threshold, width)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from localdp.errors import ArchiveError, EmptyError, InvalidInputError, LocalDPError, PlanMismatchError
-from localdp.estimate import Estimate
 from localdp.formats import aggregate_file
 from localdp.plan.reports import Reports
 from localdp.types import Counts, Progress
 from localdp.validation import checked_counts, checked_users
 
 if TYPE_CHECKING:
+    from localdp.estimate import Estimate
     from localdp.plan.plan import Plan
 
 
@@ -74,6 +74,8 @@ class Aggregate:
         >>> Plan(2, mechanism="grr", epsilon=4.0).simulate([900, 100], seed=1).estimate().frequencies.round()
         array([901.,  99.])
         """
+        from localdp.estimate import Estimate  # devices, which estimate nothing, need not load it
+
         if self.n == 0:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
         mechanism = self.plan.mechanism

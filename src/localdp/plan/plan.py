@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import (
     EmptyError,
     EpsilonError,
@@ -30,6 +30,7 @@ from localdp.errors import (
 )
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
+from localdp.items import Item
 from localdp.mechanisms import Mechanism, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
@@ -41,17 +42,24 @@ from localdp.types import Indices, Progress
 from localdp.validation import checked_frequencies, checked_seed
 
 _FORMAT = "localdp-plan/1"
+_OPTIONS = ("once", "answers")  # of the mechanisms that have them
 
 
 class Plan(Frozen):
     """The domain, the mechanism and the privacy budget epsilon, shared by devices, collector and analyst.
 
     `domain` is a list of items, or the number of items (then they are 0, 1, 2 and so on). `mechanism` is a name: `grr`,
-    `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr` or `auto`; the attribute `why` gives the reason for the choice. A plan
-    cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other fingerprints.
+    `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr`, `dbit` or `auto`; the attribute `why` gives the reason for the
+    choice. A plan cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other
+    fingerprints.
+
+    With `once`, devices can be asked again and again: every report perturbs a permanent response once more. Then
+    `epsilon` is what all reports of a device reveal together, and `once`, which must be smaller, is what one of them
+    reveals. The mechanism is `grr`, `sue` or `oue` for both perturbations, `oue+sue`, `sue+oue` or `auto`.
 
     `other` names a catch-all item, which stands for every value that is not listed. Without one, values outside the
-    list are refused, and a device that stays silent tells that its value is outside, whatever epsilon is.
+    list are refused, and a device that stays silent tells that its value is outside, whatever epsilon is. `answers`,
+    which is for `dbit` only, is the number of items that each user answers for.
 
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
@@ -59,6 +67,8 @@ class Plan(Frozen):
     4
     >>> Plan(["tea", "coffee"], epsilon=1.0, other="something else").privatize(["cocoa"])
     <Reports of 1 users under <Plan ...>>
+    >>> Plan(1000, epsilon=2.0, once=0.5).mechanism
+    <oue+sue on 1000 items, epsilon 2 and 0.5 for one report, 1000-bit reports>
     """
 
     def __init__(
@@ -68,12 +78,14 @@ class Plan(Frozen):
         epsilon: float | None = None,
         *,
         other: Item | None = None,
+        once: float | None = None,
+        answers: int | None = None,
     ) -> None:
         self.domain = domain if isinstance(domain, Domain) and other is None else _domain_with(domain, other)
         if not isinstance(domain, Domain):
             _warn_of_lookalikes(self.domain)
         if isinstance(mechanism, Mechanism):
-            _check_given(mechanism, epsilon, self.domain)
+            _check_given(mechanism, (epsilon, once, answers), self.domain)
             self.mechanism, self.why = mechanism, "the mechanism was given"
         else:
             if epsilon is None and isinstance(mechanism, str):
@@ -81,7 +93,7 @@ class Plan(Frozen):
                     "a plan needs an epsilon, the privacy budget of one report: a number above 0 and at most 16, such "
                     "as epsilon=1.0; `localdp.advise` helps to choose one"
                 )
-            choice = create(mechanism, self.domain.size, epsilon)
+            choice = create(mechanism, self.domain.size, epsilon, once=once, answers=answers)
             self.mechanism, self.why = choice.mechanism, choice.why
         self._freeze()
 
@@ -215,6 +227,7 @@ class Plan(Frozen):
             "epsilon": self.mechanism.requested_epsilon,
             "width": self.mechanism.width,
             "parameters": self.mechanism.parameters(),
+            **self.mechanism.options(),
         }
 
     @classmethod
@@ -224,7 +237,8 @@ class Plan(Frozen):
             raise PlanError(f'this is not a plan: a plan is a JSON object with "format": "{_FORMAT}"')
         try:
             domain = _read_domain(document["domain"])
-            plan = cls(domain, document["mechanism"], document["epsilon"])
+            options = {name: document[name] for name in _OPTIONS if name in document}
+            plan = cls(domain, document["mechanism"], document["epsilon"], **options)
         except LocalDPError as error:
             raise PlanError(f"this plan cannot be used: {error}") from error
         except (KeyError, TypeError):
@@ -263,8 +277,8 @@ class Plan(Frozen):
         return f"<Plan {self.fingerprint[:12]}: {self.mechanism!r}>"
 
 
-def _check_given(mechanism: Mechanism, epsilon: float | None, domain: Domain) -> None:
-    if epsilon is not None or mechanism.size != domain.size:
+def _check_given(mechanism: Mechanism, others: tuple[object, ...], domain: Domain) -> None:
+    if any(other is not None for other in others) or mechanism.size != domain.size:
         raise InvalidInputError(
             "a mechanism given as an object brings its own epsilon, and must have the size of the domain"
         )
