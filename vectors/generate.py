@@ -3,7 +3,8 @@
 If this program changes a committed vector, the format has changed and needs a new version. From the first release on,
 that also holds for how random bytes become a report.
 
-    vectors/v1/NAME.json      for each mechanism: plan, value and random bytes -> report; malformed batch -> error code
+    vectors/v1/NAME.json      for each mechanism: plan, value and random bytes -> report; malformed batch -> error code.
+                              For each chain also: random bytes -> permanent response -> several reports
     vectors/v1/hash.json      the hash of `olh` and `blh`
     vectors/v1/field.json     the field and the hash of `llh`
     vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
@@ -24,13 +25,13 @@ from localdp.checks.replay import Replay
 from localdp.errors import WireError
 from localdp.kernels import linear_hash, local_hash, rare_bits
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms import MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS
 from localdp.mechanisms.unary import UnaryEncoding
 from localdp.plan.plan import Plan, Reports
 from localdp.randomness.keystream import seeded
 
 FOLDER = Path(__file__).parent / "v1"
-CASES: dict[str, list[tuple[Any, float]]] = {
+CASES: dict[str, list[tuple[Any, ...]]] = {
     "grr": [(["tea", "coffee", "wäter"], 1.0), (1000, 4.0)],
     "sue": [(5, 1.0), (100, 2.5), (300, 7.5)],
     "oue": [(["tea", "coffee", "wäter"], 1.0), (200, 4.0), (64, 0.000001), (1000, 8.0)],
@@ -39,15 +40,26 @@ CASES: dict[str, list[tuple[Any, float]]] = {
     "blh": [(1000, 1.0)],
     "llh": [(2, 1.0), (1000, 1.0), (41_270, 4.0)],
     "hr": [(5, 0.5), (1000, 0.69)],
+    "dbit": [
+        (["tea", "coffee", "wäter"], 1.0, {"answers": 1}),
+        (40, 2.0, {"answers": 4}),
+        (1000, 4.0, {"answers": 8}),
+        (5, 1.0, {"answers": 5}),
+    ],
+    "grr+grr": [(["tea", "coffee", "wäter"], 2.0, {"once": 0.5}), (1000, 4.0, {"once": 2})],
+    "sue+sue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 7.5})],
+    "oue+oue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 6})],
+    "oue+sue": [(["tea", "coffee", "wäter"], 2.0, {"once": 0.5}), (100, 4.0, {"once": 1}), (300, 8.0, {"once": 6})],
+    "sue+oue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 4.5})],
 }
-"""For each mechanism, the domains and epsilons to write vectors for: short and long reports, few and many bits set."""
+"""For each mechanism, domains, epsilons and options: short and long reports, few and many bits set."""
 
 
 def vectors(name: str) -> dict[str, Any]:
     """The vectors of one mechanism: reports to reproduce, and malformed batches to refuse."""
     good, bad = [], []
-    for case, (domain, epsilon) in enumerate(CASES[name]):
-        plan = Plan(domain, name, epsilon)
+    for case, (domain, epsilon, *options) in enumerate(CASES[name]):
+        plan = Plan(domain, name, epsilon, **(options[0] if options else {}))
         for turn, index in enumerate((0, 1, plan.domain.size - 1)):
             good.append(_good(plan, index, _randomness(plan, seed=100 * case + turn, reject=turn == 1)))
         if isinstance(plan.mechanism, UnaryEncoding) and rare_bits.jumping_pays(plan.mechanism.noise, 64):
@@ -115,7 +127,7 @@ def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
     """The report of one value, with the random bytes that it used."""
     source = Replay(randomness)
     reports = Reports(plan, plan.mechanism.randomize(np.array([index]), source))
-    return {
+    found: dict[str, Any] = {
         "plan": plan.to_json(),
         "fingerprint": plan.fingerprint,
         "value": plan.domain.items[index],
@@ -123,6 +135,26 @@ def _good(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
         "report": base64.b64encode(reports.rows.tobytes()).decode(),
         "batch": base64.b64encode(reports.to_bytes()).decode(),
     }
+    if plan.mechanism.perturbs_again:
+        found |= _asked_again(plan, index, randomness)
+    return found
+
+
+def _asked_again(plan: Plan, index: int, randomness: bytes) -> dict[str, Any]:
+    """The permanent response that the first of the random bytes make, and three reports from it.
+
+    The first report is the one above, which is made of all the random bytes.
+    """
+    source = Replay(randomness)
+    permanent = plan.mechanism.randomize_permanent(np.array([index]), source)
+    first = source.used
+    reports = []
+    for more in (randomness[first:], *(_randomness(plan, seed=7000 + turn, reject=turn == 1) for turn in (0, 1))):
+        source = Replay(more)
+        rows = plan.mechanism.randomize_again(permanent, source)
+        reports.append({"random": more[: source.used].hex(), "report": base64.b64encode(rows.tobytes()).decode()})
+    response = {"random": randomness[:first].hex(), "response": base64.b64encode(permanent.tobytes()).decode()}
+    return {"permanent": response, "again": reports}
 
 
 def _bad(plan: Plan) -> list[dict[str, Any]]:
@@ -226,7 +258,7 @@ def domain_vectors() -> list[dict[str, Any]]:
 def main() -> None:
     """Write all files."""
     FOLDER.mkdir(exist_ok=True)
-    contents: dict[str, Any] = {name: vectors(name) for name in MECHANISMS}
+    contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS)}
     contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors()}
     for name, content in contents.items():
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -34,12 +34,12 @@ class Audit:
     @property
     def floor(self) -> float:
         """A mechanism that uses its whole budget gets a bound above this."""
-        return FLOOR * self.mechanism.requested_epsilon
+        return FLOOR * self.mechanism.requested_once
 
     @property
     def leaks(self) -> bool:
         """Whether a report reveals more than epsilon allows."""
-        return self.bound > self.mechanism.requested_epsilon
+        return self.bound > self.mechanism.requested_once
 
     @property
     def wastes(self) -> bool:

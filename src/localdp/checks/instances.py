@@ -25,7 +25,7 @@ def instances(
     for size in sizes:
         for epsilon in epsilons:
             try:
-                mechanism = kind(size, epsilon)
+                made = list(kind.examples(size, epsilon))
             except ImpureMechanismError:
                 continue
             except EpsilonError as error:
@@ -33,7 +33,7 @@ def instances(
                     f"{kind.name} cannot be made for {size} items at epsilon {epsilon}: {error}. Expected p* above q*"
                 ) from error
             offered = True
-            yield mechanism
+            yield from made
     require(
         offered,
         f"{kind.name} cannot be checked: it raises ImpureMechanismError at all of the epsilons {epsilons} with all of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from localdp.checks.asking_again import check_asking_again
 from localdp.checks.definition import check_definition
 from localdp.checks.independence import check_value_independence
 from localdp.checks.instances import EPSILONS, Kind
@@ -11,12 +12,13 @@ from localdp.checks.privacy import check_exact_privacy, check_stated_privacy
 from localdp.checks.reports import check_merging, check_wire
 from localdp.checks.sampling import check_estimates, check_large_domains, check_samples_match_channel
 from localdp.checks.users import check_every_user, check_fresh_noise
-from localdp.mechanisms import create
+from localdp.mechanisms import CHAINS, create
 
 MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
     check_definition,
     check_exact_privacy,
     check_stated_privacy,
+    check_asking_again,
     check_samples_match_channel,
     check_estimates,
     check_large_domains,
@@ -34,6 +36,11 @@ def check_mechanism(kind: Kind | str, seed: int = 0) -> None:
 
     Raises `CheckFailure` at the first check that fails. The seed makes the statistical checks reproducible.
     """
-    resolved = type(create(kind, 2, EPSILONS[0]).mechanism) if isinstance(kind, str) else kind
+    resolved = _named(kind) if isinstance(kind, str) else kind
     for check in MECHANISM_CHECKS:
         check(resolved, seed)
+
+
+def _named(name: str) -> Kind:
+    """The class of one of the library's mechanisms."""
+    return CHAINS[name] if name in CHAINS else type(create(name, 2, EPSILONS[0]).mechanism)

@@ -155,9 +155,9 @@ def _require_bits_private(mechanism: Mechanism, hits: NDArray[np.int64], alpha: 
     high = np.nan_to_num(beta.isf(alpha, least + 1, _LARGE_SAMPLES - least), nan=1.0)
     worst = int(np.argmax(low / high))
     require(
-        low[worst] / high[worst] <= float(mechanism.ratio),
+        low[worst] / high[worst] <= float(mechanism.ratio_once),
         f"{mechanism!r} leaks: bit {worst} of a report is at least {low[worst] / high[worst]:.3g} times as likely "
-        f"under one value as under another; expected at most e^epsilon = {float(mechanism.ratio):.3g}",
+        f"under one value as under another; expected at most e^epsilon = {float(mechanism.ratio_once):.3g}",
     )
 
 

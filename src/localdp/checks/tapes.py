@@ -11,13 +11,22 @@ law as the first.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from localdp.formats import bitstrings
-from localdp.mechanisms import Mechanism
 from localdp.randomness.keystream import Entropy, Who
-from localdp.types import Flags, Words
+from localdp.types import Flags, Indices, Rows, Words
+
+
+class Randomizes(Protocol):
+    """What is run on tapes: a mechanism, or one of its two perturbations."""
+
+    @property
+    def width(self) -> int: ...
+
+    def randomize(self, values: Indices, source: Entropy, /) -> Rows: ...
 
 
 class Tapes(Entropy):
@@ -53,7 +62,7 @@ class Tapes(Entropy):
         return self._tapes[users] >> np.minimum(start, np.uint64(63)) & np.uint64((1 << count) - 1)
 
 
-def bits_read(mechanism: Mechanism) -> int:
+def bits_read(mechanism: Randomizes) -> int:
     """How many bits a user reads when no draw is rejected. (A tape of zeros is never rejected.)"""
     tape = Tapes(np.zeros(1, np.uint64), 63, mechanism.width)
     mechanism.randomize(np.zeros(1, np.int64), tape)
@@ -63,7 +72,7 @@ def bits_read(mechanism: Mechanism) -> int:
 class Law:
     """The reports for one value over all tapes of `length` bits, and how many bits each tape was read."""
 
-    def __init__(self, mechanism: Mechanism, value: int, length: int) -> None:
+    def __init__(self, mechanism: Randomizes, value: int, length: int) -> None:
         source = Tapes(np.arange(1 << length, dtype=np.uint64), length, mechanism.width)
         rows = mechanism.randomize(np.full(1 << length, value, np.int64), source)
         self.read = source.read

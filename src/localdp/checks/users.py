@@ -109,7 +109,7 @@ def _offered(kind: Kind) -> list[Mechanism]:
     found: list[Mechanism] = []
     for size, epsilon in _DOMAINS:
         try:
-            found.append(kind(size, epsilon))
+            found.extend(kind.examples(size, epsilon))
         except ImpureMechanismError:
             found.extend(instances(kind, sizes=(size,), epsilons=(0.5,)))
     return found

@@ -1,0 +1,204 @@
+"""Check what a device tells that is asked again: its permanent response, one report, and several reports together.
+
+The two perturbations are run on every possible random input, one after the other. This gives the exact probabilities
+Pr(s | x) of each permanent response and Pr(r | s) of each report from it, and so those of k reports together,
+which are the sum over s of Pr(s | x) Pr(r_1 | s) .. Pr(r_k | s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.checks.failure import require
+from localdp.checks.instances import SMALL_SIZES, Kind, instances
+from localdp.checks.privacy import LONGEST_TAPE, require_channel, require_purity, require_ratio
+from localdp.checks.tapes import Law, Randomizes, bits_read
+from localdp.errors import LocalDPError, WireError
+from localdp.formats import bitstrings
+from localdp.mechanisms import Mechanism
+from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy, secure, seeded
+from localdp.types import Indices, Rows
+
+_WIDEST = 6  # bits of a probability
+_MOST_REPORTS = 3  # of one device, together
+_LARGEST_JOINT = 1 << 12  # lists of reports, for each value
+_USERS = 500
+
+Probabilities = list[dict[int, Fraction]]
+"""For each input, the probability of each row, given as an integer."""
+
+
+def check_asking_again(kind: Kind, seed: int = 0) -> None:
+    """The permanent response and all reports made from it must stay within epsilon, and one report within `once`.
+
+    Catches a second perturbation that is too weak or depends on the value, wrong `ratio` and `ratio_once`, a permanent
+    response that changes although its stream is the same, and a mechanism that reports something else than what it
+    keeps.
+    """
+    for mechanism in instances(kind, sizes=(*SMALL_SIZES, 130)):
+        _require_kept(mechanism, seed)
+    if not kind.perturbs_again:
+        return
+    covered = set()
+    for mechanism in instances(kind):
+        narrow = next(_enumerable(mechanism), None)
+        if narrow:
+            covered.add(mechanism.size)
+            _require_private(narrow)
+    missed = set(SMALL_SIZES) - covered
+    require(
+        not missed,
+        f"{kind.name} reads too many random bits on domains of {sorted(missed)} items to try every input of its two "
+        f"perturbations; expected at most {LONGEST_TAPE} bits for each, at some width up to {_WIDEST}",
+    )
+
+
+def _require_kept(mechanism: Mechanism, seed: int) -> None:
+    """The same stream gives the same permanent response, and reports from it are new only where they should be."""
+    values = np.arange(_USERS) % mechanism.size
+    one, other = (mechanism.permanent(values, seeded(seed)) for _ in range(2))
+    require(
+        np.array_equal(one, other),
+        f"{mechanism!r} gives other permanent responses from the same stream; expected the same ones",
+    )
+    first, second = (mechanism.again(one, secure()) for _ in range(2))
+    if mechanism.perturbs_again:
+        require(
+            not np.array_equal(first, second),
+            f"{mechanism!r} makes the same {_USERS} reports twice from its permanent responses; expected a fresh "
+            "perturbation for each report",
+        )
+    else:
+        require(
+            np.array_equal(first, one),
+            f"{mechanism!r} changes its permanent response in a report, although it does not say `perturbs_again`; "
+            "expected the report to be the response",
+        )
+    try:
+        mechanism.again(one[:, 1:], secure())
+    except WireError:
+        return
+    require(False, f"{mechanism!r} makes reports from responses that lack a byte; expected a WireError")
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first perturbation: value -> permanent response."""
+
+    mechanism: Mechanism
+
+    @property
+    def width(self) -> int:
+        return self.mechanism.width
+
+    def randomize(self, values: Indices, source: Entropy, /) -> Rows:
+        return self.mechanism.randomize_permanent(values, source)
+
+
+@dataclass(frozen=True)
+class _Second:
+    """The second perturbation: the place of a permanent response in a list -> report."""
+
+    mechanism: Mechanism
+    responses: Rows
+
+    @property
+    def width(self) -> int:
+        return self.mechanism.width
+
+    def randomize(self, places: Indices, source: Entropy, /) -> Rows:
+        return self.mechanism.randomize_again(self.responses[places], source)
+
+
+def _enumerable(mechanism: Mechanism) -> Iterator[Mechanism]:
+    """The mechanism at every width, the largest first, at which all inputs of both perturbations can be tried."""
+    for width in range(_WIDEST, 0, -1):
+        try:
+            narrow = mechanism.at_width(width)
+            some = narrow.randomize_permanent(np.zeros(1, np.int64), seeded(0))
+            if max(bits_read(_First(narrow)), bits_read(_Second(narrow, some))) <= LONGEST_TAPE:
+                yield narrow
+        except LocalDPError:
+            continue
+
+
+def _require_private(mechanism: Mechanism) -> None:
+    """Over all random inputs, the permanent response, one report and several reports are as private as stated."""
+    first = _laws(mechanism, _First(mechanism), mechanism.size, "value")
+    responses = sorted(set().union(*first))
+    rows = bitstrings.from_integers(np.array(responses, np.uint64), mechanism.report_bits)
+    second = _laws(mechanism, _Second(mechanism, rows), len(responses), "permanent response")
+    reports = sorted(set().union(*second))
+    kept, sent = _matrix(first, responses), _matrix(second, reports)
+    ratio = _require_within_epsilon(mechanism, kept, "permanent responses")
+    require(
+        ratio == mechanism.ratio,
+        f"{mechanism!r} states epsilon {mechanism.epsilon}, but over all random inputs at {mechanism.width} bits its "
+        f"permanent responses have epsilon {thresholds.log(ratio)}; expected them to be equal",
+    )
+    one = _composed(first, second, responses)
+    require_ratio(mechanism, one)
+    require_channel(mechanism, one)
+    if mechanism.exactly_pure:
+        require_purity(mechanism, one)
+    together = sent
+    for number in range(2, _MOST_REPORTS + 1):
+        together = (together[:, :, None] * sent[:, None, :]).reshape(len(responses), -1)
+        if together.shape[1] <= _LARGEST_JOINT:
+            _require_within_epsilon(mechanism, kept @ together, f"lists of {number} reports from one response")
+
+
+def _laws(mechanism: Mechanism, step: Randomizes, inputs: int, what: str) -> Probabilities:
+    """The exact law of one perturbation for each input, which must all read the same number of random bits."""
+    length = bits_read(step)
+    laws = [Law(step, given, length) for given in range(inputs)]
+    for given, law in enumerate(laws):
+        require(
+            np.array_equal(law.read, laws[0].read),
+            f"{mechanism!r} does not read as many random bits for {what} {given} as for {what} 0; expected the same "
+            f"number for every {what}",
+        )
+    return [law.probabilities for law in laws]
+
+
+def _matrix(laws: Probabilities, outcomes: list[int]) -> NDArray[Any]:
+    """The probabilities as whole numbers with one common denominator: one row for each input."""
+    whole = lcm(*(chance.denominator for law in laws for chance in law.values()))
+    return np.array([[int(law.get(outcome, 0) * whole) for outcome in outcomes] for law in laws], object)
+
+
+def _composed(first: Probabilities, second: Probabilities, responses: list[int]) -> Probabilities:
+    """The law of one report for each value."""
+    laws: Probabilities = []
+    for law in first:
+        found: dict[int, Fraction] = {}
+        for place, response in enumerate(responses):
+            for report, chance in second[place].items():
+                found[report] = found.get(report, Fraction(0)) + law.get(response, 0) * chance
+        laws.append({report: chance for report, chance in found.items() if chance})
+    return laws
+
+
+def _require_within_epsilon(mechanism: Mechanism, chances: NDArray[Any], what: str) -> Fraction:
+    """No outcome is more than e^epsilon times as likely under one value as under another; the largest ratio."""
+    least, most = chances.min(axis=0), chances.max(axis=0)
+    require(
+        least.all(),
+        f"{mechanism!r} leaks: over all random inputs at {mechanism.width} bits, some {what} are possible under one "
+        "value and impossible under another, so epsilon is infinite",
+    )
+    ratio = max(Fraction(high, low) for high, low in zip(most.tolist(), least.tolist(), strict=True))
+    require(
+        ratio <= thresholds.exp_below(mechanism.requested_epsilon),
+        f"{mechanism!r} leaks: it was made for epsilon {mechanism.requested_epsilon}, and over all random inputs at "
+        f"{mechanism.width} bits its {what} have epsilon {thresholds.log(ratio)}",
+    )
+    return ratio
