@@ -15,8 +15,9 @@ from localdp.advice import sentences
 from localdp.advice.options import SHARES, Option, best_option, every_option
 from localdp.advice.shapes import Like, Shape, several_shapes, shaped
 from localdp.advice.targets import Target, checked_target
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import DomainError, InvalidInputError
+from localdp.items import Item
 from localdp.mechanisms import create
 from localdp.plan import Plan
 from localdp.table import Table
@@ -51,7 +52,8 @@ class Advice:
     epsilon, or, if neither an epsilon nor a target was given, the best mechanism at each of several epsilons. `like`
     names the shape of the frequencies, which the error after Calibrate depends on; it is None if the caller did not say
     one, and then errors after Calibrate are ranges over several shapes. `why` is a list of sentences. `users_needed` is
-    the number of users that the target needs at this epsilon, or None without a target.
+    the number of users that the target needs at this epsilon, or None without a target. `once` is the budget of one
+    report where people are asked again and again, and None elsewhere.
 
     >>> advice = advise(100, 50_000, epsilon=1.0)
     >>> advice.recommended, advice.chosen.report_bytes
@@ -70,6 +72,7 @@ class Advice:
     users_needed: int | None = None
     reachable: bool = True
     """Whether an epsilon of at most 4 reaches the usual target; if not, no option is marked as recommended."""
+    once: float | None = None
 
     @cached_property
     def chosen(self) -> Option:
@@ -102,11 +105,13 @@ class Advice:
 
     @cached_property
     def curve(self) -> Table:
-        """The errors at several epsilons, each with the mechanism that is best there; columns as in `table`."""
-        known = {o.epsilon: o for o in self.options if o.mechanism == self.recommended or len(self._epsilons) > 1}
-        best = [known.get(epsilon) or best_option(epsilon, self.chosen.shapes) for epsilon in CURVE]
+        """The errors at several budgets of one report, each with the best mechanism there; columns as in `table`."""
+        known = {
+            o.made.requested_once: o for o in self.options if o.mechanism == self.recommended or len(self._epsilons) > 1
+        }
+        best = [known.get(budget) or self._best_at(budget) for budget in self._budgets]
         columns = {
-            "epsilon": np.array(CURVE),
+            "epsilon": np.array(self._budgets),
             "mechanism": [option.mechanism for option in best],
             "raw": np.array([option.raw_rms for option in best]),
             "lowest": np.array([option.lowest[1] for option in best]),
@@ -115,12 +120,23 @@ class Advice:
         return Table(columns, "Root mean squared error against epsilon, in users", _FORMATS)
 
     @property
+    def _budgets(self) -> tuple[float, ...]:
+        """The budgets of one report that the curve shows."""
+        return CURVE if self.once is None else tuple(budget for budget in CURVE if budget < self.epsilon)
+
+    def _best_at(self, budget: float) -> Option:
+        """The best option with this budget for one report."""
+        if self.once is None:
+            return best_option(budget, self.chosen.shapes)
+        return best_option(self.epsilon, self.chosen.shapes, budget)
+
+    @property
     def _epsilons(self) -> set[float]:
         return {option.epsilon for option in self.options}
 
     def plan(self, domain: Domain | int | Sequence[Item] | None = None) -> Plan:
         """The recommended plan for these items; without a domain, the items are 0, 1, 2 and so on."""
-        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon)
+        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon, once=self.once)
         if plan.domain.size != self.items:
             raise DomainError(
                 f"this advice is for {self.items:,} items, but the domain has {plan.domain.size:,}: "
@@ -141,12 +157,13 @@ class Advice:
         if not known:
             axes.plot(x, self.curve["lowest"], color=plots.BLUE, marker="o")
             axes.fill_between(x, self.curve["lowest"], self.curve["highest"], color=plots.BLUE, alpha=0.2)
-        axes.axvline(self.epsilon, color=plots.VERMILLION, linestyle="--", label=f"epsilon {self.epsilon:g}")
+        budget = self.epsilon if self.once is None else self.once
+        axes.axvline(budget, color=plots.VERMILLION, linestyle="--", label=f"epsilon {budget:g}")
         axes.set_xscale("log", base=2)
-        axes.set_xticks(x, [f"{epsilon:g}" for epsilon in CURVE])
+        axes.set_xticks(x, [f"{epsilon:g}" for epsilon in self._budgets])
         axes.minorticks_off()
         axes.set_yscale("log")
-        axes.set_xlabel("epsilon")
+        axes.set_xlabel("epsilon" if self.once is None else "epsilon of one report")
         axes.set_ylabel("expected error of a frequency (users)")
         axes.set_title(f"{self.items:,} items, {self.users:,} users")
         axes.legend()
@@ -160,6 +177,7 @@ class Advice:
         """
         fields = ("items", "users", "epsilon", "recommended", "like", "users_needed", "why")
         document: dict[str, Any] = {name: getattr(self, name) for name in fields}
+        document |= {} if self.once is None else {"once": self.once}
         names = ("mechanism", "epsilon", "report_bytes", "threshold", "smallest_share", "raw_error")
         document["options"] = [
             {name: getattr(option, name) for name in names}
@@ -209,6 +227,7 @@ def advise(
     users: int | None = None,
     *,
     epsilon: float | None = None,
+    once: float | None = None,
     target_error: float | str | None = None,
     up_to: float | str | None = None,
     smallest_share: float | str | None = None,
@@ -221,6 +240,7 @@ def advise(
     - Given `users` and `epsilon`, it compares all mechanisms at this epsilon.
     - Given `users` and a target, it finds the smallest epsilon that reaches the target.
     - Given `epsilon` and a target, it finds the number of users that the target needs.
+    - Given `users`, `epsilon` and `once`, it compares the chains, for people who are asked again and again.
 
     A target is a share of the users, such as 0.001 or "0.1%". `target_error` is the standard error to reach for a raw
     frequency. It is reached for every item, however many users hold it; with `up_to="10%"` it is reached only for items
@@ -237,6 +257,10 @@ def advise(
     2.56
     """
     items = _checked_items(items)
+    if once is not None:
+        if users is None or epsilon is None or not target_error is smallest_share is up_to is None:
+            raise InvalidInputError("with once, give the users and the epsilon of all reports together, and no target")
+        return _asked_again(items, checked_users(users), epsilon, once, like)
     target = checked_target(target_error, smallest_share, up_to)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -283,6 +307,23 @@ def _one_epsilon(
             why.insert(0, sentences.least_epsilon(target, epsilon, users))
     why += sentences.outlook(chosen)
     return Advice(items, users, epsilon, chosen.mechanism, _known(chosen.shapes), options, tuple(why), needed)
+
+
+def _asked_again(items: int, users: int, epsilon: float, once: float, like: Like | None) -> Advice:
+    """Compare all chains with these two budgets."""
+    choice = create("auto", items, epsilon, once=once)
+    made = choice.mechanism
+    options = every_option(epsilon, _shapes(like, items, users), once)
+    chosen = next(option for option in options if option.mechanism == made.name)
+    why = [
+        sentences.take(choice.why),
+        sentences.together(made.requested_epsilon, made.requested_once),
+        sentences.odds(made.requested_once),
+        *sentences.outlook(chosen),
+    ]
+    budgets = made.requested_epsilon, made.requested_once
+    known = _known(chosen.shapes)
+    return Advice(items, users, budgets[0], chosen.mechanism, known, options, tuple(why), once=budgets[1])
 
 
 def _ladder(items: int, users: int, like: Like | None) -> Advice:

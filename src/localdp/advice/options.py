@@ -16,7 +16,7 @@ from localdp.estimate.thresholds import (
     exact_threshold,
     smallest_detected,
 )
-from localdp.mechanisms import MECHANISMS, Mechanism, create
+from localdp.mechanisms import CHAINS, MECHANISMS, Mechanism, create
 from localdp.priors import Noise
 
 ORDER = ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
@@ -151,17 +151,21 @@ class Option:
         return f"<{self.mechanism} at epsilon {self.epsilon:g}: standard error {self.standard_error:.6g}>"
 
 
-def every_option(epsilon: float, shapes: tuple[Shape, ...]) -> tuple[Option, ...]:
-    """All mechanisms that can be made at this epsilon."""
+def every_option(epsilon: float, shapes: tuple[Shape, ...], once: float | None = None) -> tuple[Option, ...]:
+    """All mechanisms that can be made at this epsilon; with `once`, all chains.
+
+    Without `dbit`, whose accuracy depends on the number of its answers.
+    """
     options = []
-    for name in (*ORDER, *(name for name in MECHANISMS if name not in ORDER)):
+    others = (name for name in MECHANISMS if name not in (*ORDER, "dbit"))
+    for name in (*ORDER, *others) if once is None else CHAINS:
         try:
-            options.append(Option(create(name, shapes[0].items, epsilon).mechanism, shapes))
+            options.append(Option(create(name, shapes[0].items, epsilon, once=once).mechanism, shapes))
         except (ImpureMechanismError, EpsilonError):
             continue
     return tuple(options)
 
 
-def best_option(epsilon: float, shapes: tuple[Shape, ...]) -> Option:
-    """The mechanism that `auto` takes at this epsilon."""
-    return Option(create("auto", shapes[0].items, epsilon).mechanism, shapes)
+def best_option(epsilon: float, shapes: tuple[Shape, ...], once: float | None = None) -> Option:
+    """The mechanism that `auto` takes at this epsilon, and with this budget for one report if there is one."""
+    return Option(create("auto", shapes[0].items, epsilon, once=once).mechanism, shapes)

@@ -83,6 +83,11 @@ def odds(epsilon: float) -> str:
     return sentence
 
 
+def together(epsilon: float, once: float) -> str:
+    """What all reports of one device reveal together, where every report has a budget of its own."""
+    return f"All reports of one person together spend epsilon {epsilon:g}, however many; one report spends {once:g}."
+
+
 def outlook(option: Option) -> list[str]:
     """What the collector will learn with this option, and whether there are enough users."""
     share, errors = option.smallest_share, [_count(option.standard_error_at(at)) for at in SHARES]
