@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import DomainError, DoubtfulEstimateWarning, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation
@@ -29,6 +29,7 @@ from localdp.estimate.stated_noise import noise_note, stated_variance
 from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
+from localdp.items import Item
 from localdp.kernels.debias import debias
 from localdp.table import Table
 from localdp.types import Places, Progress, Vector

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
 from localdp.estimate.groups import checked_groups, group_interval
@@ -21,6 +21,7 @@ from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold,
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.result import SHARE
 from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
+from localdp.items import Item
 from localdp.table import ROWS_IN_NOTEBOOKS, Table, Tabular
 from localdp.types import Places, Vector
 from localdp.validation import checked_amount, checked_level, checked_limit, checked_threshold

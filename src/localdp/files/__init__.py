@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import DataFileError, UnknownItemError
 from localdp.files.arrow import ArrowFormat
 from localdp.files.base import UNKNOWN as UNKNOWN
@@ -35,6 +35,7 @@ from localdp.files.columns import piece_rows as piece_rows
 from localdp.files.csv import STANDARD, CsvFormat
 from localdp.files.parquet import ParquetFormat
 from localdp.formats.atomic_write import atomic_write
+from localdp.items import Item
 from localdp.plan import Plan, Reports
 from localdp.table import Table
 from localdp.types import Progress

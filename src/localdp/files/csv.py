@@ -26,13 +26,14 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
 from localdp.errors import DataFileError, PlanMismatchError
 from localdp.files import columns
 from localdp.files.base import UNKNOWN, Format, Write, resolve_column, unreadable_file
 from localdp.files.csv_dialect import find_separator, text_lines
 from localdp.formats.batch import decode, decode_characters, encode, text_length
 from localdp.formats.lines import LONGEST_LINE, whole_lines
+from localdp.items import Item
 from localdp.plan import Plan, Reports
 from localdp.table import Table
 from localdp.types import Progress, Rows

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from localdp.domain import Domain, Item
+from localdp.domain import Domain
+from localdp.items import Item
 from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
 

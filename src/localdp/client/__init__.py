@@ -1,0 +1,21 @@
+"""One device that reports its value: permanent responses, a budget that lasts, and an outbox for what is not sent yet.
+
+    client      `Client`: a plan, a store, and from a value to a batch of one report
+    secret      keys and digests, derived from a secret of the device
+    single      one report without the overhead of arrays: the same bytes as the ordinary way
+    budget      what the device has spent, and the cap
+    store       the files of the device, in two copies, safe against crashes and other processes
+    record      the bytes of such a file
+    lock        one process at a time
+    outbox      reports that wait to be sent
+    pauses      how long to wait after a failure
+    upload      sending by HTTP
+
+`docs/client.md` is the how-to. It also says what happens when a device is asked twice, when its store is lost, and when
+the cap is reached.
+"""
+
+from localdp.client.client import Client
+from localdp.client.outbox import Delivery
+
+__all__ = ["Client", "Delivery"]

@@ -1,0 +1,63 @@
+"""A collector on this machine for tests: it answers as it was told, and keeps every request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Collector(ThreadingHTTPServer):
+    """`requests` holds path, headers and body of every request; `answers` holds (status, headers),
+    bytes to send instead of an answer, or None to break off; they are used in order.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, answers):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers = iter(answers)
+        self.requests = []
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.path, dict(self.headers), body))
+        answer = next(self.server.answers, (201, {}))
+        if answer is None or isinstance(answer, bytes):
+            self.wfile.write(answer or b"")
+            self.close_connection = True
+            return
+        status, headers = answer
+        said = headers.pop("said", b"")
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def collector(answers=()) -> Iterator[Collector]:
+    """A running collector; after its answers are used up, it says 201."""
+    server = Collector(answers)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
