@@ -12,7 +12,7 @@ from command import localdp
 
 import localdp as ldp
 
-COMMANDS = ("demo", "advise", "plan", "privatize", "aggregate", "estimate", "hitters", "reproduce", "bench")
+COMMANDS = ("demo", "advise", "plan", "privatize", "report", "aggregate", "estimate", "hitters", "reproduce", "bench")
 
 
 def test_help_lists_the_commands_and_the_version_is_told(tmp_path):

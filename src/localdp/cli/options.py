@@ -9,7 +9,7 @@ import typer
 
 from localdp.cli.values import completion
 
-MECHANISMS = ("auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
+MECHANISMS = ("auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr", "dbit")
 PRIORS = ("auto", "smooth", "bulk", "monotone", "npmle", "power-law", "gaussian", "laplace", "poisson")
 METHODS = ("mean-variance", "mle")
 RULES = ("mean", "f1", "fdr")

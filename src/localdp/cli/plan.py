@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from localdp.cli.options import MECHANISMS, Column, Force, Header
 from localdp.cli.values import completion
 
 if TYPE_CHECKING:
-    from localdp.domain import Item
+    from localdp.items import Item
 
 
 def command(
@@ -35,15 +35,27 @@ def command(
             "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
         ),
     ] = "1",
+    once: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Ask again and again: --epsilon is then for all reports of a device, and this smaller budget for one.",
+        ),
+    ] = None,
     mechanism: Annotated[
         str,
         typer.Option(
             "--mechanism",
             "-m",
-            help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}.",
-            autocompletion=completion(MECHANISMS),
+            help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}. "
+            "With --once: auto, grr, sue, oue, oue+sue or sue+oue.",
+            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue")),
         ),
     ] = "auto",
+    answers: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="For dbit: the number of items that each user answers for."),
+    ] = None,
     other: Annotated[
         str | None, typer.Option(help="A catch-all item, which stands for every value that is not listed.")
     ] = None,
@@ -63,7 +75,7 @@ def command(
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH, is_standard, say, shown
-    from localdp.cli.values import budget_of, whole_number
+    from localdp.cli.values import budget_of, number, whole_number
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import atomic_write, check_writable
     from localdp.plan import Plan
@@ -78,12 +90,16 @@ def command(
     if not is_standard(out):
         check_writable(out, replace=force)
     budget = budget_of(epsilon)
+    options: dict[str, Any] = {
+        "once": None if once is None else number(once, "--once"),
+        "answers": whole_number(answers, "--answers"),
+    }
     count = whole_number(size, "--size", least=0)
     if count is not None:
-        plan, heading = Plan(count, mechanism, budget, other=_number(other)), ""
+        plan, heading = Plan(count, mechanism, budget, other=_number(other), **options), ""
     else:
         listed, heading = _items(items, column, header)  # type: ignore[arg-type]
-        plan = Plan(listed, mechanism, budget, other=other)
+        plan = Plan(listed, mechanism, budget, other=other, **options)
     if is_standard(out):
         print(plan.to_json())
     else:
@@ -91,7 +107,8 @@ def command(
             unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""
-    say(f"{shown(out)}: {plan.domain.size:,} items{place}, {made.name}, epsilon {made.epsilon:.6g}", out)
+    for_one = "" if once is None else f" and {made.epsilon_once:.6g} for one report"
+    say(f"{shown(out)}: {plan.domain.size:,} items{place}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
     say(fill(f"{plan.why}.", WIDTH), out)
     say(f"fingerprint {plan.fingerprint}", out)
 

@@ -1,0 +1,96 @@
+"""`localdp report`: the report of one device, for scripts and cron."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from localdp.cli.options import PlanFile
+
+if TYPE_CHECKING:
+    from localdp.client import Client, Delivery
+    from localdp.domain import Domain
+    from localdp.items import Item
+
+
+def command(
+    plan: PlanFile,
+    store: Annotated[
+        Path,
+        typer.Option(help="The folder of this device: its secret, and what it has spent. It is made if it is missing."),
+    ],
+    value: Annotated[
+        str | None,
+        typer.Argument(
+            help="The value of this device. A dash reads a line from standard input, which other users cannot see."
+        ),
+    ] = None,
+    upload: Annotated[str | None, typer.Option(help="Send the report to this address, now or later.")] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="LOCALDP_TOKEN", help="The write token, better given as LOCALDP_TOKEN.")
+    ] = None,
+    most: Annotated[float, typer.Option(help="The cap: what this device spends at most, under all plans.")] = 8.0,
+    most_epsilon: Annotated[float, typer.Option(help="Refuse a plan with a larger epsilon.")] = 4.0,
+    wait: Annotated[float, typer.Option(help="With --upload, try again for up to this many seconds.")] = 0.0,
+) -> None:
+    """Report the value of one device, within its budget.
+
+    Asked again, the device answers from the same permanent response.
+
+    Without --upload, the report is printed as JSON. Without a value, reports that are still waiting are sent.
+
+    Example: localdp report --plan plan.json --store ~/.local/share/localdp tea
+    """
+    from localdp.cli.output import fail
+    from localdp.client import Client
+    from localdp.errors import InvalidInputError, PlanError
+
+    if value is None and upload is None:
+        raise InvalidInputError("give the value of this device, or --upload to send reports that are still waiting")
+    text = plan.read_bytes()
+    try:
+        client = Client(text, store=store, upload=upload, token=token, most=most, most_epsilon=most_epsilon)
+    except PlanError as error:
+        raise type(error)(f"{plan}: {error}") from error
+    given = sys.stdin.readline().rstrip("\r\n") if value == "-" else value
+    item = None if given is None else _item(given, client.plan.domain)
+    if upload is None:
+        print(client.plan.read(client.report(item)).to_json())  # type: ignore[arg-type]
+        typer.echo(_spent(client), err=True)
+        return
+    done = client.flush(wait) if item is None else client.send(item)
+    if item is not None and done.waiting and wait:
+        done = client.flush(wait).after(done)
+    typer.echo(f"{_outcome(done)}; {_spent(client)}")
+    if done.dropped:
+        fail("; ".join(dict.fromkeys(done.dropped)))
+
+
+def _item(text: str, domain: Domain) -> Item:
+    """The item that was typed: itself if the items are text, or else the number or boolean that the text stands for."""
+    from localdp.formats import canonical_json
+
+    if not isinstance(domain.items, range) and text in domain.items:
+        return text
+    try:
+        plain = canonical_json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(domain.items, range):
+        is_item = type(plain) is int and plain in domain.items
+    else:  # Python says that True is 1, and as items they differ
+        is_item = any(plain == item and isinstance(plain, bool) == isinstance(item, bool) for item in domain.items)
+    return plain if is_item else text
+
+
+def _outcome(done: Delivery) -> str:
+    waits = f" (next attempt in {done.pause:.0f} s)" if done.waiting and done.pause else ""
+    trouble = f": {done.trouble}" if done.trouble else ""
+    return f"{done.delivered} delivered, {done.waiting} waiting{waits}{trouble}"
+
+
+def _spent(client: Client) -> str:
+    return f"spent epsilon {client.spent:.6g} of at most {client.most:g}"

@@ -1,0 +1,104 @@
+"""`localdp report`: one device on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from client.collectors import collector
+from command import COMMAND, localdp
+
+import localdp as ldp
+from localdp.cli import report
+
+PLAN = ldp.Plan(["tea", "coffee", 7, True, 2.5], "grr", 1.0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "plan.json").write_text(PLAN.to_json())
+    return tmp_path
+
+
+def _report(folder, *arguments, **options):
+    return localdp("report", "--plan", "plan.json", "--store", "device", *arguments, cwd=folder, **options)
+
+
+def test_asked_twice_the_device_prints_the_same_report(folder):
+    first, second = _report(folder, "tea"), _report(folder, "tea")
+    assert first.returncode == second.returncode == 0
+    assert first.stdout == second.stdout
+    assert len(PLAN.read(first.stdout)) == 1
+    assert first.stderr == second.stderr == "spent epsilon 1 of at most 8\n"
+
+
+def test_a_value_can_come_from_standard_input(folder):
+    typed = _report(folder, "tea").stdout
+    line = [COMMAND, "report", "--plan", "plan.json", "--store", "device", "-"]
+    piped = subprocess.run(line, input="tea\n", capture_output=True, text=True, check=True, cwd=folder)  # noqa: S603
+    assert piped.stdout == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "item"),
+    [
+        ("tea", "tea"),
+        ("7", 7),
+        ("7.0", 7),
+        ("true", True),
+        ("2.5", 2.5),
+        ("1", "1"),
+        ("cocoa", "cocoa"),
+        ("[7]", "[7]"),
+    ],
+)
+def test_numbers_and_booleans_can_be_typed(typed, item):
+    assert report._item(typed, PLAN.domain) == item
+    assert type(report._item(typed, PLAN.domain)) is type(item) or typed == "7.0"
+
+
+@pytest.mark.parametrize(("typed", "item"), [("7", 7), ("true", "true"), ("tea", "tea"), ("4294967296", "4294967296")])
+def test_numbered_items_are_found_at_once(typed, item):
+    assert report._item(typed, ldp.Domain(2**32)) == item
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("cocoa",), "1 value not among the 5 items of the domain: 'cocoa'"),
+        (("--most", "0.5", "tea"), "a new value would spend epsilon 1, and this device has spent 0 of at most 0.5"),
+        (
+            ("--most-epsilon", "0.5", "tea"),
+            "plan.json: this plan asks for epsilon 1, and this device gives at most 0.5",
+        ),
+        ((), "give the value of this device, or --upload"),
+    ],
+)
+def test_refusals_are_one_line(folder, arguments, says):
+    done = _report(folder, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_report_is_sent_now_or_later(folder):
+    with collector([(503, {"Retry-After": "0"})]) as server:
+        first = _report(folder, "--upload", server.url, "tea")
+        assert "0 delivered, 1 waiting" in first.stdout
+        assert "the server answered 503; spent epsilon 1 of at most 8" in first.stdout
+        second = _report(folder, "--upload", server.url, "--wait", "20")
+        assert second.stdout == "1 delivered, 0 waiting; spent epsilon 1 of at most 8\n"
+    assert len({(headers["Upload-Id"], body) for _, headers, body in server.requests}) == 1
+
+
+def test_what_the_collector_refuses_for_good_is_told(folder):
+    said = json.dumps({"title": "no such plan"}).encode()
+    with collector([(404, {"said": said})]) as server:
+        done = _report(folder, "--upload", server.url, "tea", environment={"LOCALDP_TOKEN": "abc"})
+    assert done.returncode == 2
+    assert 'can never be delivered: the server answered 404: {"title": "no such plan"}' in done.stderr
+    assert server.requests[0][1]["Authorization"] == "Bearer abc"
