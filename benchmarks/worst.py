@@ -92,18 +92,19 @@ def notes_of(*results: Any) -> str:
     return " ".join(str(note) for result in results for note in getattr(result, "notes", ()))
 
 
-def deliver(section: str, lines: Iterable[str], given: argparse.Namespace) -> None:
-    """Print the lines, or write them into the section of that name in docs/hard-cases.md."""
+def deliver(section: str, lines: Iterable[str], given: argparse.Namespace, path: Path | None = None) -> None:
+    """Print the lines, or write them into the section of that name in docs/hard-cases.md or in another page."""
     text = "\n".join(lines).rstrip()
     if given.quick or given.printed or given.only:
         print(text)
         return
     begin, end = f"<!-- begin {section} -->", f"<!-- end {section} -->"
-    page = PAGE.read_text("utf-8")
+    path = path or PAGE
+    page = path.read_text("utf-8")
     if page.count(begin) != 1 or page.count(end) != 1:
-        raise SystemExit(f"{PAGE} has no section {section}: it needs the lines {begin} and {end}")
+        raise SystemExit(f"{path} has no section {section}: it needs the lines {begin} and {end}")
     before, after = page.split(begin)[0], page.split(end)[1]
-    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8")
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8")
 
 
 def _shown(cell: Any) -> str:

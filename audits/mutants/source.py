@@ -289,8 +289,8 @@ RELATIVES = (
         "values out of bounds",
         "Values are checked once and not copied, so that they can change before compiled code uses them.",
         "mechanisms/base.py",
-        "self.randomize(checked_indices(chunk.copy(), self.size), stream)",
-        "self.randomize(chunk, stream)",
+        "return randomize(checked_indices(chunk.copy(), self.size), stream)",
+        "return randomize(chunk, stream)",
         "tests/mechanisms/test_bounds.py::test_values_that_change_while_reports_are_made_never_get_out_of_bounds",
     ),
     SourceMutant(

@@ -11,6 +11,7 @@ from localdp.bench import page
 from localdp.bench.cases import Case, PeerProtocol
 from localdp.bench.growth import Growth
 from localdp.bench.machine import Limits
+from localdp.bench.one_report import OneReport
 from localdp.bench.run import TEMPLATE
 from localdp.bench.shares import Share
 
@@ -104,6 +105,12 @@ def test_growth_ends_with_the_last_size_over_the_first():
     ]
 
 
+def test_one_report_in_a_call():
+    took = {"privatize": 63e-6, "derived": 12.34e-6, "remembered": 0.4e-6}
+    shown = page.one_at_a_time([OneReport("llh", 16_470, 1.0, took)]).splitlines()
+    assert shown[2:] == ["| llh | 16,470 | 1 | 63 | 12.3 | 0.4 |"]
+
+
 def test_ways_to_start():
     assert page.starting({"localdp --help": 0.27812}).splitlines()[2:] == ["| `localdp --help` | 0.278 s |"]
 
@@ -121,6 +128,7 @@ def test_the_committed_page_has_the_sentences_and_tables_of_the_code():
         page.against_machine(Limits(1, 1, 1), []).partition("\n\n")[2],
         page.end_to_end(dict.fromkeys(("1", "4", "8"), run)),
         page.growing([]),
+        page.one_at_a_time([]),
         page.starting({}),
     )
     labels = [re.sub(r"\| \**\d.*|\| [+-].*", "", line) for table in tables for line in table.splitlines()]

@@ -68,6 +68,7 @@ def test_a_run_fills_the_whole_page(environments, monkeypatch):
         "the limits of the machine",
         "eight million people",
         "growth",
+        "one report in a call",
         "starting",
     ]
     assert "{" not in page
@@ -126,4 +127,5 @@ def test_the_pipeline_prints_for_people_or_for_programs(option):
 def test_starting_is_measured_by_the_line_a_user_would_type():
     found = startup.startup(1)
     assert "python -c 'import localdp'" in found
+    assert "python -c 'import localdp.client'" in found
     assert all(took > 0 for took in found.values())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from localdp.bench.cases import ONE_THREAD, Case
 from localdp.bench.growth import Growth
 from localdp.bench.machine import EXPONENTIALS, Limits
+from localdp.bench.one_report import OneReport
 from localdp.bench.shares import Share
 from localdp.bench.timing import Timings
 
@@ -117,3 +118,13 @@ def growing(growths: Iterable[Growth]) -> str:
 def starting(best: Mapping[str, float]) -> str:
     """Seconds of each way to start."""
     return table(("", "best"), ([f"`{name}`", f"{took:.3f} s"] for name, took in best.items()))
+
+
+def one_at_a_time(measured: Iterable[OneReport]) -> str:
+    """Microseconds for one report in a call of its own."""
+    heads = ("", "d", "epsilon", "`privatize`, µs", "client, derived, µs", "client, remembered, µs")
+    rows = (
+        [one.mechanism, f"{one.size:,}", f"{one.epsilon:g}", *(microseconds(took) for took in one.took.values())]
+        for one in measured
+    )
+    return table(heads, rows)

@@ -27,7 +27,7 @@ class Peer:
         self.name = name
         self._folder = environments / name
         self._process = subprocess.Popen(  # noqa: S603
-            [_environment(name, self._folder), "-W", "ignore", HERE / "peer_process.py", name],
+            [environment(name, self._folder), "-W", "ignore", HERE / "peer_process.py", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -72,7 +72,7 @@ def _pins(name: str) -> Path:
     return HERE / "pins" / f"{name}.txt"
 
 
-def _environment(name: str, folder: Path) -> Path:
+def environment(name: str, folder: Path) -> Path:
     """The Python of the peer's environment, which is made if it is missing or if the pins have changed."""
     pins = _pins(name).read_text()
     python, installed = folder / "bin" / "python", folder / "installed.txt"

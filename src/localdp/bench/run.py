@@ -20,6 +20,7 @@ from pathlib import Path
 from localdp.bench import growth, page
 from localdp.bench.cases import CASES, LARGE, Case, measure
 from localdp.bench.machine import description
+from localdp.bench.one_report import measure_one_report
 from localdp.bench.peers import NAMES, Peer, versions
 from localdp.bench.shares import measure_shares
 from localdp.bench.startup import startup
@@ -95,6 +96,8 @@ def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
     pipelines = {epsilon: _pipeline(scope.dataset, epsilon, scope.rounds) for epsilon in scope.epsilons}
     say("growth")
     grown = _growth(scope)
+    say("one report in a call")
+    single = measure_one_report(scope.rounds)
     say("starting")
     text = TEMPLATE.read_text(encoding="utf-8").format(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -106,6 +109,7 @@ def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
         machine=page.against_machine(limits, reached),
         pipeline=page.end_to_end(pipelines),
         growth=page.growing(grown),
+        single=page.one_at_a_time(single),
         starting=page.starting(startup(scope.rounds)),
     )
     return f"{text}\nThe run took {time.perf_counter() - started:.0f} seconds.\n"

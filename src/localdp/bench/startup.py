@@ -11,7 +11,9 @@ from localdp.bench.timing import interleaved, seconds
 
 def startup(rounds: int) -> dict[str, float]:
     """Seconds of each way to start, by the line that a user would type; `localdp` only where it is installed."""
-    commands = {"python -c 'import localdp'": [sys.executable, "-c", "import localdp"]}
+    commands = {
+        f"python -c 'import {name}'": [sys.executable, "-c", f"import {name}"] for name in ("localdp", "localdp.client")
+    }
     command = Path(sys.executable).parent / "localdp"
     if command.exists():
         commands["localdp --help"] = [str(command), "--help"]
