@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localdp import Domain
-from localdp.domain import _checked_items, _checked_one_by_one
 from localdp.errors import DomainError, UnknownItemError
 from localdp.formats import canonical_json
+from localdp.items import _checked_one_by_one, checked_items
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=3)
 """Text of any code points, lone surrogates among them."""
@@ -40,7 +40,7 @@ def checked_or_error(check, items):
 
 @given(lists_of_items)
 def test_items_checked_at_once_are_those_that_are_checked_one_by_one(items):
-    assert checked_or_error(_checked_items, items) == checked_or_error(_checked_one_by_one, tuple(items))
+    assert checked_or_error(checked_items, items) == checked_or_error(_checked_one_by_one, tuple(items))
 
 
 @given(st.lists(alike, min_size=2, max_size=3), st.lists(alike, min_size=2, max_size=3))

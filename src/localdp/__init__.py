@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from localdp import checks, datasets, errors, mechanisms, metrics, plots, priors
     from localdp.advice import Advice, advise
+    from localdp.client import Client
     from localdp.domain import Domain
     from localdp.errors import DoubtfulEstimateWarning, LocalDPError
     from localdp.estimate import Estimate
@@ -51,6 +52,7 @@ __all__ = [
     "Bulk",
     "Calibrated",
     "Channel",
+    "Client",
     "Domain",
     "DoubtfulEstimateWarning",
     "Estimate",
@@ -89,6 +91,7 @@ _SOURCES = {
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
     "Calibrated": "estimate.calibrated",
+    "Client": "client",
     "Domain": "domain",
     "Estimate": "estimate",
     "HeavyHitters": "hitters",

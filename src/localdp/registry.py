@@ -11,7 +11,7 @@ from localdp.errors import InvalidInputError
 
 Kind = TypeVar("Kind")
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z][a-z0-9]*([-+][a-z0-9]+)*")
 _LONGEST_NAME = 40
 
 
@@ -83,6 +83,6 @@ def complaint_about_name(name: object, kind: type[Any]) -> str | None:
     if isinstance(name, str) and len(name) <= _LONGEST_NAME and _NAME.fullmatch(name):
         return None
     return (
-        f'{kind.__name__} needs a name, such as name = "my-name": small letters, digits and single hyphens, at most '
-        f"{_LONGEST_NAME} characters, not {name!r:.60}"
+        f'{kind.__name__} needs a name, such as name = "my-name": small letters, digits, single hyphens and plus '
+        f"signs, at most {_LONGEST_NAME} characters, not {name!r:.60}"
     )
