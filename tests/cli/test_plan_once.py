@@ -1,4 +1,4 @@
-"""`localdp plan --once` and `--answers`, and the commands that use such plans."""
+"""`localdp plan --once` and `--answers`, `localdp advise --once`, and the commands that use such plans."""
 
 from __future__ import annotations
 
@@ -48,3 +48,10 @@ def test_budgets_that_do_not_fit_are_one_line_and_exit_code_two(options, message
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_chains_are_compared_before_anything_is_collected(tmp_path):
+    done = localdp("advise", "--items", "50", "--users", "1e5", *("-e", "4", "--once", "1"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Take oue+sue: the least noisy mechanism for 50 items at epsilon 4 and 1 for one\nreport" in done.stdout
+    assert "   once  error in users" in done.stdout

@@ -82,6 +82,7 @@ from command import localdp
         (("advise",), "say how many items there are with --items, or name a file"),
         (("advise", "--items", "ten"), "--items is a whole number, not 'ten'"),
         (("advise", "--items", "10", "--users", "0.5"), "--users is a whole number of at least 0, not '0.5'"),
+        (("advise", "--items", "10", "--once", "1"), "with once, give the users and the epsilon of all reports"),
         (("advise", "--items", "10", "-c", "name"), "name the file, too"),
         (("advise", "{}/values.csv"), "has 2 columns"),
         (("advise", "{}/values.csv", "-c", "day"), "fewer than two different values"),

@@ -23,8 +23,8 @@ from localdp.priors import PRIORS
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("plan --mechanism ", {*MECHANISMS, "auto"}),
-        ("plan -m o", {"oue", "olh"}),
+        ("plan --mechanism ", {*MECHANISMS, "auto", "oue+sue", "sue+oue"}),
+        ("plan -m o", {"oue", "olh", "oue+sue"}),
         ("estimate c.agg --prior ", set(PRIORS) - {"fixed", "opt-in"}),
         ("hitters c.agg --rule ", set(RULES)),
         ("estimate c.agg --method ", {"mean-variance", "mle"}),

@@ -183,7 +183,7 @@ def test_what_is_no_value_or_no_permanent_response_is_refused():
     [
         ("oue", {"once": 2.0}, EpsilonError, r"once = 2 must be below epsilon = 2: .* Leave out once if"),
         ("auto", {"once": 3.0}, EpsilonError, "once = 3 must be below epsilon = 2"),
-        ("oue", {"once": 0}, EpsilonError, "once, the budget of one report, cannot be used: epsilon must be in"),
+        ("oue", {"once": 0}, EpsilonError, "once, the budget of one report, cannot be used: epsilon must be above 0"),
         ("oue", {"once": "1"}, EpsilonError, "once, the budget of one report, cannot be used: .* not '1'"),
         (
             "oue+oue",

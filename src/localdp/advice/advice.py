@@ -203,7 +203,7 @@ class Advice:
                 sentences.legend(),
                 f"{sentences.ERRORS}\n\n{self._marked(labels | errors)}",
                 *paragraphs,
-                sentences.picture(list(curve)),
+                sentences.picture(list(curve), "epsilon" if self.once is None else "once"),
             ]
         )
 

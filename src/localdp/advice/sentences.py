@@ -155,15 +155,15 @@ def out_of_reach(target: Target, items: int, users: int, epsilon: float, most: f
     )
 
 
-def picture(rows: Sequence[tuple[float, float, float, float]]) -> str:
-    """A plot in text of errors against epsilon, on a logarithmic scale.
+def picture(rows: Sequence[tuple[float, float, float, float]], budget: str = "epsilon") -> str:
+    """A plot in text of errors against the budget of one report, on a logarithmic scale.
 
-    A row has an epsilon, the lowest and the highest calibrated error, which may be equal, and the raw error.
+    A row has a budget, the lowest and the highest calibrated error, which may be equal, and the raw error.
     """
     logs = [[math.log(max(error, 1e-3)) for error in errors] for _, *errors in rows]
     low = min(map(min, logs))
     wide = max(max(map(max, logs)) - low, 1e-9)
-    lines = [f"{'epsilon':>7}  {'error in users, o calibrated, x raw':<{_PLOT}}  {'calibrated':>18}  {'raw':>9}"]
+    lines = [f"{budget:>7}  {'error in users, o calibrated, x raw':<{_PLOT}}  {'calibrated':>18}  {'raw':>9}"]
     for (epsilon, lowest, highest, raw), places in zip(rows, logs, strict=True):
         first, second, cross = (round((place - low) / wide * (_PLOT - 1)) for place in places)
         cells = [" "] * _PLOT

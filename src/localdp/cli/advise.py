@@ -50,6 +50,14 @@ def command(
             "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
         ),
     ] = None,
+    once: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="For people who are asked again and again: the privacy budget of one report alone, below --epsilon, "
+            "which then holds for all their reports together.",
+        ),
+    ] = None,
     target_error: Annotated[
         str | None,
         typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
@@ -93,14 +101,15 @@ def command(
     With a target (an error or a share), the answer is the smallest epsilon that
     reaches it; without one, the target is to detect an item that 1% of the users
     hold. With a target and --epsilon, the answer is the number of users that are
-    needed. With --epsilon alone, all mechanisms are compared at that budget.
+    needed. With --epsilon alone, all mechanisms are compared at that budget; with
+    --once as well, those for people who are asked again and again.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
     from localdp.advice import advise
     from localdp.cli.answers import read_answers
     from localdp.cli.output import check_outputs, is_standard, save_plot
-    from localdp.cli.values import budget_of, whole_number
+    from localdp.cli.values import budget_of, number, whole_number
     from localdp.errors import InvalidInputError
 
     d, n = whole_number(items, "--items"), whole_number(users, "--users", least=0)
@@ -117,6 +126,7 @@ def command(
         d or known.d,  # type: ignore[union-attr]
         n if n is not None or known is None else known.n,
         epsilon=budget,
+        once=None if once is None else number(once, "--once"),
         target_error=target_error,
         up_to=up_to,
         smallest_share=smallest_share,
