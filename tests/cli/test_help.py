@@ -60,6 +60,6 @@ def test_a_command_that_is_not_there_says_how_to_get_help(tmp_path, arguments):
 
 
 def test_the_command_is_also_a_module(tmp_path):
-    line = [sys.executable, "-m", "localdp.cli", "--version"]
+    line = [sys.executable, "-m", "localdp", "--version"]
     shown = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)  # noqa: S603
     assert shown.stdout.strip() == ldp.__version__
