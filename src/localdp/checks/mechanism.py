@@ -11,6 +11,7 @@ from localdp.checks.instances import EPSILONS, Kind
 from localdp.checks.privacy import check_exact_privacy, check_stated_privacy
 from localdp.checks.reports import check_merging, check_wire
 from localdp.checks.sampling import check_estimates, check_large_domains, check_samples_match_channel
+from localdp.checks.sets import check_sets
 from localdp.checks.users import check_every_user, check_fresh_noise
 from localdp.mechanisms import CHAINS, create
 
@@ -19,6 +20,7 @@ MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
     check_exact_privacy,
     check_stated_privacy,
     check_asking_again,
+    check_sets,
     check_samples_match_channel,
     check_estimates,
     check_large_domains,

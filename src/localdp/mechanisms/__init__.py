@@ -23,6 +23,8 @@ permanent response once more for each report:
 | `oue+oue` | `OptimizedTwice` | a bit for each item | comparison with the literature |
 | `sue+oue` | `SymmetricThenOptimized` | a bit for each item | comparison with the literature |
 
+Where every user holds a set of items, `set_sampling` draws one of them, and one of the mechanisms above reports it.
+
 The base class of all mechanisms is in `base`, the base classes of two groups are in `bitmap_base` and `hashing_base`.
 `symbol_response` is the randomized response that several mechanisms share, `asking_again` says how all of them answer
 again, and `choice` decides what `auto` takes.
@@ -34,6 +36,7 @@ again, and `choice` decides what `auto` takes.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from numbers import Real
 from typing import TypeVar
 
@@ -49,12 +52,13 @@ from localdp.mechanisms.chains import (
     SymmetricTwice,
     checked_once,
 )
-from localdp.mechanisms.choice import Choice, choose
+from localdp.mechanisms.choice import Choice, Make, choose
 from localdp.mechanisms.dbit_flip import DBitFlip
 from localdp.mechanisms.hadamard import HadamardResponse
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
 from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.set_sampling import PaddingAndSampling
 from localdp.mechanisms.subset import SubsetSelection
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.mechanisms.unary import OptimizedUnary, SymmetricUnary, UnaryEncoding
@@ -79,6 +83,7 @@ __all__ = [
     "OptimizedThenSymmetric",
     "OptimizedTwice",
     "OptimizedUnary",
+    "PaddingAndSampling",
     "RandomizedResponse",
     "RandomizedResponseTwice",
     "SubsetSelection",
@@ -159,11 +164,19 @@ def kind_named(name: str) -> type[Mechanism] | None:
     return MECHANISMS.get(name) or CHAINS.get(name) or _REGISTRY.get(name)
 
 
-def create(name: str, size: int, epsilon: float, *, once: float | None = None, answers: int | None = None) -> Choice:
+def create(
+    name: str,
+    size: int,
+    epsilon: float,
+    *,
+    once: float | None = None,
+    answers: int | None = None,
+    set_size: int | None = None,
+) -> Choice:
     """The mechanism with this name; "auto" chooses the best one for the number of items and the epsilon.
 
     With `once`, the budget of one report alone, it is one of the `CHAINS`; `grr`, `sue` and `oue` then stand for the
-    chains that use them twice. `answers` is for `dbit` only.
+    chains that use them twice. `answers` is for `dbit` only. With `set_size`, every user holds a set of items.
 
     >>> create("oue", size=100, epsilon=1.0).mechanism
     <oue on 100 items, epsilon 1, 100-bit reports>
@@ -176,10 +189,13 @@ def create(name: str, size: int, epsilon: float, *, once: float | None = None, a
         )
     if answers is not None and name != "dbit":
         raise InvalidInputError(f"only dbit takes a number of answers, and {name!r:.60} does not: leave out answers")
+    if set_size is not None and (once is not None or answers is not None):
+        raise InvalidInputError("set_size goes neither with once nor with answers: leave out one of them")
     if once is not None:
         return _chain(name, size, epsilon, once)
     if name == "auto":
-        return choose(tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs), size, epsilon)
+        kinds = tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs)
+        return choose(kinds if set_size is None else _for_sets(kinds, set_size), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError.of(_IMPURE[name])
     if name in CHAINS:
@@ -191,8 +207,14 @@ def create(name: str, size: int, epsilon: float, *, once: float | None = None, a
     if kind is None:
         raise _unknown(name, [*sorted(MECHANISMS), *sorted(CHAINS), *sorted(_REGISTRY), "auto"])
     options = {} if answers is None else {"answers": answers}
-    mechanism = kind(size, epsilon, **options)
+    make = kind if set_size is None else _for_sets((kind,), set_size)[0]
+    mechanism = make(size, epsilon, **options)
     return Choice(mechanism, (mechanism,), f"{name} was asked for by name")
+
+
+def _for_sets(kinds: tuple[type[Mechanism], ...], set_size: int) -> tuple[Make, ...]:
+    """What makes these mechanisms for users who hold sets."""
+    return tuple(partial(PaddingAndSampling, set_size=set_size, kind=kind) for kind in kinds)
 
 
 def _chain(name: str, size: int, epsilon: float, once: float) -> Choice:

@@ -88,6 +88,8 @@ class Mechanism(AskedAgain):
     """The name that chooses this mechanism, as in `Plan(items, mechanism="grr", epsilon=1.0)`."""
     exactly_pure: ClassVar[bool] = True
     """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never rests on one."""
+    holds_sets: ClassVar[bool] = False
+    """Whether every user holds a set of items, so that the frequencies need not add up to the number of users."""
     counts_pairs: ClassVar[bool] = False
     """True where counting looks at every pair of a report and an item. `auto` never chooses these: they are slow."""
 

@@ -7,12 +7,16 @@ budget of its own (`once`), it takes the least variance, whatever the length of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from localdp.errors import EpsilonError, ImpureMechanismError, LocalDPError
 from localdp.mechanisms.base import Mechanism
 from localdp.validation import checked_epsilon
+
+Make = Callable[..., Mechanism]
+"""What makes a mechanism from a number of items, an epsilon and options: a class, or one with some options set."""
 
 PRICE_OF_A_BYTE = 0.001  # 0.1% more variance goes unnoticed; 5,000 bytes for each report do not
 
@@ -26,7 +30,7 @@ class Choice:
     why: str
 
 
-def choose(kinds: tuple[type[Mechanism], ...], size: int, epsilon: float, once: float | None = None) -> Choice:
+def choose(kinds: tuple[Make, ...], size: int, epsilon: float, once: float | None = None) -> Choice:
     """The best of these mechanisms, as described above. The first of the list wins a tie: its counting is cheaper."""
     checked_epsilon(epsilon)
     options: dict[str, Any] = {} if once is None else {"once": once}
@@ -60,6 +64,8 @@ def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
     where = f"for {chosen.size:,} items at epsilon {chosen.requested_epsilon:g}"
     if "once" in chosen.options():
         where += f" and {chosen.requested_once:g} for one report"
+    if chosen.holds_sets:
+        where += f" and sets of up to {chosen.options()['set_size']}"
     if chosen is best:
         return f"{chosen.name}: the least noisy mechanism {where}, with reports of {length}"
     more = chosen.variance(1) / best.variance(1) - 1

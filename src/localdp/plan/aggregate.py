@@ -85,6 +85,7 @@ class Aggregate:
             variance=mechanism.variance(self.n),
             domain=self.plan.domain,
             excess_variance=mechanism.excess_variance,
+            total=None if mechanism.holds_sets else self.n,
             probabilities=(mechanism.p_star, mechanism.q_star),
         )
 

@@ -30,8 +30,9 @@ from localdp.errors import (
 )
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
+from localdp.item_sets import ItemSets
 from localdp.items import Item
-from localdp.mechanisms import Mechanism, create, kind_named
+from localdp.mechanisms import Mechanism, PaddingAndSampling, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
@@ -42,7 +43,7 @@ from localdp.types import Indices, Progress
 from localdp.validation import checked_frequencies, checked_seed
 
 _FORMAT = "localdp-plan/1"
-_OPTIONS = ("once", "answers")  # of the mechanisms that have them
+_OPTIONS = ("once", "answers", "set_size")  # of the mechanisms that have them
 
 
 class Plan(Frozen):
@@ -61,6 +62,9 @@ class Plan(Frozen):
     list are refused, and a device that stays silent tells that its value is outside, whatever epsilon is. `answers`,
     which is for `dbit` only, is the number of items that each user answers for.
 
+    With `set_size`, every user holds a set of items, perhaps an empty one, and reports one of them, drawn at random.
+    Estimates are right if no set has more than `set_size` items; a larger one counts for less.
+
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
     >>> plan.aggregate(reports).n
@@ -69,6 +73,8 @@ class Plan(Frozen):
     <Reports of 1 users under <Plan ...>>
     >>> Plan(1000, epsilon=2.0, once=0.5).mechanism
     <oue+sue on 1000 items, epsilon 2 and 0.5 for one report, 1000-bit reports>
+    >>> Plan(["tea", "milk", "bread"], epsilon=2.0, set_size=2).privatize([["tea", "milk"], ["bread"], []])
+    <Reports of 3 users under <Plan ...>>
     """
 
     def __init__(
@@ -80,12 +86,13 @@ class Plan(Frozen):
         other: Item | None = None,
         once: float | None = None,
         answers: int | None = None,
+        set_size: int | None = None,
     ) -> None:
         self.domain = domain if isinstance(domain, Domain) and other is None else _domain_with(domain, other)
         if not isinstance(domain, Domain):
             _warn_of_lookalikes(self.domain)
         if isinstance(mechanism, Mechanism):
-            _check_given(mechanism, (epsilon, once, answers), self.domain)
+            _check_given(mechanism, (epsilon, once, answers, set_size), self.domain)
             self.mechanism, self.why = mechanism, "the mechanism was given"
         else:
             if epsilon is None and isinstance(mechanism, str):
@@ -93,7 +100,7 @@ class Plan(Frozen):
                     "a plan needs an epsilon, the privacy budget of one report: a number above 0 and at most 16, such "
                     "as epsilon=1.0; `localdp.advise` helps to choose one"
                 )
-            choice = create(mechanism, self.domain.size, epsilon, once=once, answers=answers)
+            choice = create(mechanism, self.domain.size, epsilon, once=once, answers=answers, set_size=set_size)
             self.mechanism, self.why = choice.mechanism, choice.why
         self._freeze()
 
@@ -162,13 +169,25 @@ class Plan(Frozen):
     def privatize(self, values: ArrayLike, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """One private report for each value. Values are items of the domain, one for each user.
 
+        Under a plan with `set_size`, a value is a list of items, which may be empty.
+
         With a seed the reports are reproducible but not private: use it for simulations only. `progress(done, total)`
         is called now and then, with numbers of users.
 
         >>> Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0).privatize(["tea", "tea", "coffee"])
         <Reports of 3 users under <Plan ...>>
         """
+        if isinstance(self.mechanism, PaddingAndSampling):
+            return self._privatize_sets(self.mechanism, ItemSets.read(values, self.domain), seed, progress)
         return self.privatize_indices(self.domain.indices(values), seed=seed, progress=progress)
+
+    def _privatize_sets(
+        self, mechanism: PaddingAndSampling, sets: ItemSets, seed: int | None, progress: Progress | None
+    ) -> Reports:
+        if not sets.users:
+            raise EmptyError("no values were given: give one set of items for each user")
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
+        return Reports._trusted(self, mechanism.privatize_sets(sets, source, progress=progress))
 
     def privatize_indices(
         self, indices: Indices, *, seed: int | None = None, progress: Progress | None = None

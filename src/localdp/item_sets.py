@@ -1,0 +1,83 @@
+"""Sets of items, one for each user, as arrays: for surveys where everybody may hold several items, or none.
+
+>>> from localdp.domain import Domain
+>>> sets = ItemSets.read([["tea", "milk"], [], ["milk", "milk"]], Domain(["tea", "coffee", "milk"]))
+>>> sets.users, sets.sizes.tolist(), sets.items.tolist()
+(3, [2, 0, 1], [0, 2, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from localdp.domain import Domain
+from localdp.errors import InvalidInputError
+from localdp.types import Indices
+from localdp.validation import shown
+
+
+@dataclass(frozen=True)
+class ItemSets:
+    """The indices of all users' items, one user after the other, and the number of items of each user.
+
+    The items of a user are in ascending order, and none is there twice.
+    """
+
+    items: Indices
+    sizes: Indices
+
+    @classmethod
+    def read(cls, values: Any, domain: Domain) -> ItemSets:
+        """The sets that people pass in: one list, tuple, set or array of items for each user.
+
+        An item that a user lists twice counts once. Items that are not in the domain become the catch-all item, or an
+        `UnknownItemError` if there is none.
+        """
+        if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
+            raise InvalidInputError(f"values must be a list with one set of items for each user, not {shown(values)}")
+        if hasattr(values, "columns"):
+            raise InvalidInputError("a table was given: pass one column, in which every user has a list of items")
+        if hasattr(values, "to_pylist"):  # an Arrow array of lists
+            values = values.to_pylist()
+        lists = [_listed(held) for held in values]
+        sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+        flat = [item for held in lists for item in held]
+        return cls.of(domain.indices(flat) if flat else np.zeros(0, np.int64), sizes)
+
+    @classmethod
+    def of(cls, items: Indices, sizes: Indices) -> ItemSets:
+        """Sets from the indices of all users' items, in any order and perhaps with repetitions."""
+        users = np.repeat(np.arange(sizes.size), sizes)
+        order = np.lexsort((items, users))
+        users, items = users[order], items[order]
+        first = np.ones(items.size, bool)
+        first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
+        return cls(items[first], np.bincount(users[first], minlength=sizes.size))
+
+    @property
+    def users(self) -> int:
+        """The number of users."""
+        return self.sizes.size
+
+    @property
+    def starts(self) -> Indices:
+        """Where the items of each user begin."""
+        return np.cumsum(self.sizes) - self.sizes
+
+
+def _listed(held: Any) -> list[Any]:
+    """The items of one user as a list."""
+    if isinstance(held, np.ndarray):
+        held = held.tolist()
+    elif hasattr(held, "to_list"):  # a column of pandas or polars
+        held = held.to_list()
+    if isinstance(held, list | tuple | Set | range):
+        return list(held)
+    raise InvalidInputError(
+        f"every user holds a set of items under this plan: give a list for each user, such as ['tea', 'milk'] or [], "
+        f"not {shown(held)}"
+    )
