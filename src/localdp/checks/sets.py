@@ -1,6 +1,6 @@
 """Check what a device tells whose user holds a set of items: padding, drawing an element, and the report together.
 
-All sets of a small domain, the empty one and those beyond `set_size` among them, are run on every possible random input.
+All sets of a small domain are run on every possible random input, also the empty one and those beyond `set_size`.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def _require_private(mechanism: PaddingAndSampling, sets: list[Held], laws: list
         wrong = next((k for k, p in zip(reports, stated, strict=True) if found.get(k, 0) != p), None)
         require(
             wrong is None,
-            f"{mechanism!r} sends the report {wrong} for the set {held} with another probability over all random inputs "
-            f"at {mechanism.width} bits than channel_of() states",
+            f"{mechanism!r} sends the report {wrong} for the set {held} with another probability, over all random "
+            f"inputs at {mechanism.width} bits, than channel_of() states",
         )
         for item in range(mechanism.size):
             supporting = mechanism.supports(channel.reports, item)
@@ -112,6 +112,6 @@ def _require_private(mechanism: PaddingAndSampling, sets: list[Held], laws: list
             )
     require(
         channel.ratio <= mechanism.ratio <= thresholds.exp_below(mechanism.requested_epsilon),
-        f"{mechanism!r} leaks: it was made for epsilon {mechanism.requested_epsilon} and states {mechanism.epsilon}, and "
-        f"over all sets its reports have epsilon {thresholds.log(channel.ratio)}",
+        f"{mechanism!r} leaks: it was made for epsilon {mechanism.requested_epsilon} and states {mechanism.epsilon}, "
+        f"and over all sets its reports have epsilon {thresholds.log(channel.ratio)}",
     )
