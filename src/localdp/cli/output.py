@@ -97,7 +97,7 @@ def check_inputs(*paths: Path) -> None:
                 note("Reading CSV from standard input; end it with Ctrl-D.")
             continue
         path.stat()
-        if path.suffix.lower() not in (".agg", ".txt"):
+        if path.suffix.lower() not in (".agg", ".dat", ".txt"):
             format_of(path).check_installed()
 
 

@@ -56,6 +56,10 @@ def command(
         str | None,
         typer.Option(metavar="NUMBER", help="For dbit: the number of items that each user answers for."),
     ] = None,
+    set_size: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Every user holds a set of items, usually of at most this many."),
+    ] = None,
     other: Annotated[
         str | None, typer.Option(help="A catch-all item, which stands for every value that is not listed.")
     ] = None,
@@ -93,6 +97,7 @@ def command(
     options: dict[str, Any] = {
         "once": None if once is None else number(once, "--once"),
         "answers": whole_number(answers, "--answers"),
+        "set_size": whole_number(set_size, "--set-size"),
     }
     count = whole_number(size, "--size", least=0)
     if count is not None:
@@ -108,7 +113,8 @@ def command(
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""
     for_one = "" if once is None else f" and {made.epsilon_once:.6g} for one report"
-    say(f"{shown(out)}: {plan.domain.size:,} items{place}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
+    held = "" if set_size is None else f", sets of up to {set_size} of them"
+    say(f"{shown(out)}: {plan.domain.size:,} items{place}{held}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
     say(fill(f"{plan.why}.", WIDTH), out)
     say(f"fingerprint {plan.fingerprint}", out)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from localdp.cli.options import Column, Force, Header, PlanFile
 from localdp.cli.values import completion
+
+if TYPE_CHECKING:
+    from localdp.plan import Plan, Reports
+    from localdp.types import Progress
 
 UNKNOWN = ("fail", "drop")
 NEARLY_ALL = 0.9
@@ -20,7 +25,8 @@ def command(
     values: Annotated[
         Path,
         typer.Argument(
-            help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input."
+            help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input. For "
+            "plans with sets also a .dat file, with the items of one user on each line."
         ),
     ],
     plan: PlanFile,
@@ -39,6 +45,9 @@ def command(
             autocompletion=completion(UNKNOWN),
         ),
     ] = "fail",
+    separator: Annotated[
+        str, typer.Option(help="For plans with sets: what stands between the items of one cell.")
+    ] = ";",
     force: Force = False,
 ) -> None:
     """Make a private report of every value, with secure randomness.
@@ -49,31 +58,44 @@ def command(
     Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
     """
     from localdp import files
-    from localdp.cli.output import check_inputs, is_standard, progress, read_plan, say, shown
+    from localdp.cli.output import check_inputs, check_kind, is_standard, note, progress, read_plan, say, shown
     from localdp.cli.values import one_of
     from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
 
     drop = one_of(unknown, "--unknown", UNKNOWN) == "drop"
-    files.format_of(values), files.format_of(out).check_installed()
+    files.format_of(out).check_installed()
+    transactions = values.suffix.lower() == files.TRANSACTIONS
+    check_kind(values, files.TRANSACTIONS)
     check_inputs(values)
     shared = read_plan(plan)
+    if transactions and not shared.mechanism.holds_sets:
+        raise InvalidInputError(f"{values} holds sets of items, and in this plan every user holds one item")
+    if transactions and (column is not None or header is not None):
+        raise InvalidInputError(
+            "a .dat file has the items of one user on each line, and no columns: leave out --column"
+        )
     if not is_standard(out) and out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the file with the values: choose another output file")
     made = dropped = 0
-    step = files.piece_rows(shared)
     with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
-        read = files.indices(values, column, shared.domain, header=header, known_only=not drop, progress=update)
+        if shared.mechanism.holds_sets:
+            pieces = _reports_of_sets(values, column, header, separator, shared, drop, update)
+        else:
+            pieces = _reports_of_values(values, column, header, shared, drop, update)
         try:
-            for indices in read:
-                known = indices[indices != files.UNKNOWN]
-                dropped += indices.size - known.size
-                made += known.size
-                for start in range(0, known.size, step):
-                    write(shared.privatize_indices(known[start : start + step]))
+            for reports, left_out in pieces:
+                dropped += left_out
+                if reports is not None:
+                    made += len(reports)
+                    write(reports)
         except UnknownItemError as error:
+            rest = (
+                "items with --unknown drop"
+                if shared.mechanism.holds_sets
+                else "rows with --unknown drop, which tells who they are"
+            )
             raise UnknownItemError(
-                f"{error}: make the plan with a catch-all (localdp plan --other), or leave out such rows with "
-                "--unknown drop, which tells who they are"
+                f"{error}: make the plan with a catch-all (localdp plan --other), or leave out such {rest}"
             ) from None
         if not made:
             raise EmptyError(
@@ -82,8 +104,45 @@ def command(
                 else f"there are no values in {values}"
             )
     say(f"{shown(out)}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}", out)
-    if dropped:
+    if dropped and shared.mechanism.holds_sets:
+        few = "1 item was" if dropped == 1 else f"{dropped:,} items were"
+        note(f"{few} left out of the sets, because the plan does not list {'it' if dropped == 1 else 'them'}.")
+    elif dropped:
         _say_dropped(dropped, made + dropped)
+
+
+def _reports_of_values(
+    values: Path, column: str | None, header: bool | None, plan: Plan, drop: bool, update: Progress
+) -> Iterator[tuple[Reports | None, int]]:
+    """The reports of users with one value each, in pieces, and how many values were left out of each piece."""
+    from localdp import files
+
+    step = files.piece_rows(plan)
+    for indices in files.indices(values, column, plan.domain, header=header, known_only=not drop, progress=update):
+        known = indices[indices != files.UNKNOWN]
+        yield None, indices.size - known.size
+        for start in range(0, known.size, step):
+            yield plan.privatize_indices(known[start : start + step]), 0
+
+
+def _reports_of_sets(
+    values: Path,
+    column: str | None,
+    header: bool | None,
+    separator: str,
+    plan: Plan,
+    drop: bool,
+    update: Progress,
+) -> Iterator[tuple[Reports | None, int]]:
+    """The reports of users with a set of items each, in pieces, and how many items were left out of each piece."""
+    from localdp import files
+
+    transactions = values.suffix.lower() == files.TRANSACTIONS
+    listed = None if transactions else files.format_of(values).with_header(header)
+    for sets, dropped in files.sets(
+        values, column, plan.domain, listed, separator=separator, known_only=not drop, progress=update
+    ):
+        yield plan.privatize_sets(sets), dropped
 
 
 def _say_dropped(dropped: int, total: int) -> None:

@@ -31,6 +31,8 @@ from localdp.errors import DataFileError, UnknownItemError
 from localdp.files.arrow import ArrowFormat
 from localdp.files.base import UNKNOWN as UNKNOWN
 from localdp.files.base import Format, Write
+from localdp.files.baskets import TRANSACTIONS as TRANSACTIONS
+from localdp.files.baskets import sets as sets
 from localdp.files.columns import piece_rows as piece_rows
 from localdp.files.csv import STANDARD, CsvFormat
 from localdp.files.parquet import ParquetFormat

@@ -74,7 +74,7 @@ class CsvFormat(Format):
     def indices(
         self, path: Path, name: str | None, domain: Domain, progress: Progress | None
     ) -> Iterator[tuple[NDArray[np.int64], Callable[[int], Any]]]:
-        find = _finder(domain)
+        find = text_finder(domain)
         for cells, heading in self._column(path, name, progress):
             if self.header is None and find(heading) != UNKNOWN:
                 raise _no_header(path)
@@ -250,11 +250,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _finder(domain: Domain) -> Callable[[str], int]:
+def text_finder(domain: Domain) -> Callable[[str], int]:
     """A function from the text of a cell to the index of the item that is written so, or to `UNKNOWN`."""
     if isinstance(domain.items, range):
         return _Numbers(domain.size).__getitem__
-    index = {_item_as_text(item): place for place, item in enumerate(domain.items)}
+    index = {item_as_text(item): place for place, item in enumerate(domain.items)}
     if len(index) < domain.size:
         raise DataFileError("two items of the plan are written alike, so a CSV file cannot tell them apart")
     return lambda cell: index.get(cell, UNKNOWN)
@@ -307,9 +307,9 @@ def _around_a_report(fingerprint: str) -> tuple[Rows, Rows]:
 
 
 def _row_as_text(row: tuple[Any, ...]) -> list[Any]:
-    return [_item_as_text(cell) if isinstance(cell, bool) else cell for cell in row]
+    return [item_as_text(cell) if isinstance(cell, bool) else cell for cell in row]
 
 
-def _item_as_text(item: Item) -> str:
+def item_as_text(item: Item) -> str:
     """The item as it is written in a CSV file."""
     return str(item).lower() if isinstance(item, bool) else str(item)

@@ -177,17 +177,18 @@ class Plan(Frozen):
         >>> Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0).privatize(["tea", "tea", "coffee"])
         <Reports of 3 users under <Plan ...>>
         """
-        if isinstance(self.mechanism, PaddingAndSampling):
-            return self._privatize_sets(self.mechanism, ItemSets.read(values, self.domain), seed, progress)
+        if self.mechanism.holds_sets:
+            return self.privatize_sets(ItemSets.read(values, self.domain), seed=seed, progress=progress)
         return self.privatize_indices(self.domain.indices(values), seed=seed, progress=progress)
 
-    def _privatize_sets(
-        self, mechanism: PaddingAndSampling, sets: ItemSets, seed: int | None, progress: Progress | None
-    ) -> Reports:
+    def privatize_sets(self, sets: ItemSets, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
+        """Like `privatize` under a plan with `set_size`, with the indices of the items instead of the items."""
+        if not isinstance(self.mechanism, PaddingAndSampling):
+            raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
         if not sets.users:
             raise EmptyError("no values were given: give one set of items for each user")
         source = keystream.secure() if seed is None else keystream.seeded(seed)
-        return Reports._trusted(self, mechanism.privatize_sets(sets, source, progress=progress))
+        return Reports._trusted(self, self.mechanism.privatize_sets(sets, source, progress=progress))
 
     def privatize_indices(
         self, indices: Indices, *, seed: int | None = None, progress: Progress | None = None
