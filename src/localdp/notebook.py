@@ -7,7 +7,6 @@ transparent. The classes on the outermost element keep MathJax from reading "$5 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 _OUTER = '<div class="localdp tex2jax_ignore mathjax_ignore" style="overflow-x:auto;max-width:100%">'
 _TABLE = '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit">'
@@ -31,8 +30,8 @@ def table_html(
         "<tr>" + "".join(_cell("td", cell, text) for cell, text in zip(row, kinds, strict=True)) + "</tr>"
         for row in rows
     )
-    above = f'<div style="font-weight:600;padding:0.2em 0">{escape(title)}</div>' if title else ""
-    below = "".join(f"{_QUIET}{escape(line)}</div>" for line in after)
+    above = f'<div style="font-weight:600;padding:0.2em 0">{_escaped(title)}</div>' if title else ""
+    below = "".join(f"{_QUIET}{_escaped(line)}</div>" for line in after)
     return f"{_OUTER}{above}{_TABLE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
 
 
@@ -46,11 +45,17 @@ def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
         f"<tr>{_cell('th', name, True, 'font-weight:normal;opacity:0.75;')}{_cell('td', value, True)}</tr>"
         for name, value in facts
     )
-    above = f'<div style="font-weight:600;padding:0.2em 0">{escape(title)}</div>'
+    above = f'<div style="font-weight:600;padding:0.2em 0">{_escaped(title)}</div>'
     return f"{_OUTER}{above}{_TABLE}<tbody>{rows}</tbody></table></div>"
 
 
 def _cell(tag: str, content: str, is_text: bool, style: str = "") -> str:
     """A cell; `dir="auto"` keeps a label that runs from right to left to itself."""
     side = "left" if is_text else "right"
-    return f'<{tag} dir="auto" style="{_CELL}{style}text-align:{side}">{escape(content)}</{tag}>'
+    return f'<{tag} dir="auto" style="{_CELL}{style}text-align:{side}">{_escaped(content)}</{tag}>'
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # a table of all HTML entities, which few programs need
+
+    return escape(text)

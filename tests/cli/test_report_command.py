@@ -11,6 +11,7 @@ from command import COMMAND, localdp
 
 import localdp as ldp
 from localdp.cli import report
+from localdp.client import Delivery
 
 PLAN = ldp.Plan(["tea", "coffee", 7, True, 2.5], "grr", 1.0)
 
@@ -96,9 +97,29 @@ def test_a_report_is_sent_now_or_later(folder):
 
 
 def test_what_the_collector_refuses_for_good_is_told(folder):
-    said = json.dumps({"title": "no such plan"}).encode()
-    with collector([(404, {"said": said})]) as server:
+    said = json.dumps({"title": "this plan is closed"}).encode()
+    with collector([(409, {"said": said})]) as server:
         done = _report(folder, "--upload", server.url, "tea", environment={"LOCALDP_TOKEN": "abc"})
     assert done.returncode == 2
-    assert 'can never be delivered: the server answered 404: {"title": "no such plan"}' in done.stderr
+    assert 'can never be delivered: the server answered 409: {"title": "this plan is closed"}' in done.stderr
     assert server.requests[0][1]["Authorization"] == "Bearer abc"
+
+
+def test_a_plan_that_the_collector_does_not_know_yet_makes_the_report_wait(folder):
+    with collector([(404, {})]) as server:
+        done = _report(folder, "--upload", server.url, "tea")
+    assert done.returncode == 0
+    assert "0 delivered, 1 waiting" in done.stdout
+    assert "the server answered 404" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("done", "says"),
+    [
+        (Delivery(2, 0), "2 delivered, 0 waiting"),
+        (Delivery(0, 3, 9.6, (), "no"), "0 delivered, 3 waiting (next attempt in 10 s): no"),
+        (Delivery(1, 2, elsewhere=2), "1 delivered, 2 waiting (2 of them for a collector of another plan)"),
+    ],
+)
+def test_the_outcome_is_one_line(done, says):
+    assert report._outcome(done) == says

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Drip:
+    """An answer that begins at once and goes on for ever, a byte at a time; `ended` tells that the client hung up."""
+
+    def __init__(self, beginning):
+        self.beginning = beginning
+        self.ended = threading.Event()
+
+    def write(self, file):
+        with suppress(OSError):
+            file.write(self.beginning)
+            for _ in range(3_000):
+                file.write(b"x")
+                time.sleep(0.01)
+            return
+        self.ended.set()
 
 
 class Collector(ThreadingHTTPServer):
     """`requests` holds path, headers and body of every request; `answers` holds (status, headers),
-    bytes to send instead of an answer, or None to break off; they are used in order.
+    bytes to send instead of an answer, a `Drip`, or None to break off; they are used in order.
     """
 
     daemon_threads = True
@@ -32,6 +50,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.requests.append((self.path, dict(self.headers), body))
         answer = next(self.server.answers, (201, {}))
+        if isinstance(answer, Drip):
+            answer.write(self.wfile)
+            self.close_connection = True
+            return
         if answer is None or isinstance(answer, bytes):
             self.wfile.write(answer or b"")
             self.close_connection = True

@@ -9,6 +9,7 @@ import localdp as ldp
 from localdp.bench import one_report, timing
 
 HEAVY = {"scipy", "numba", "matplotlib", "pandas", "pyarrow", "typer", "rich", "cryptography", "ssl", "http.client"}
+HEAVY |= {"difflib", "html", "random", "secrets", "shutil", "urllib.request"}  # one to five milliseconds each
 
 
 def test_importing_the_client_loads_nothing_heavy():

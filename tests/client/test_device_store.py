@@ -17,7 +17,7 @@ from localdp.client import store as store_file
 from localdp.client.budget import Budget
 from localdp.client.record import Record
 from localdp.client.store import Store
-from localdp.errors import BudgetError, StoreError
+from localdp.errors import BudgetError, InvalidInputError, StoreError
 
 PLAN = ldp.Plan(100, "grr", 0.5)
 COPIES = ("device", "device.copy")
@@ -60,7 +60,7 @@ def test_no_value_is_written_and_only_the_owner_can_read(tmp_path):
     assert len(files) >= 4
     for path in files:
         assert b"tuberculosis" not in path.read_bytes()
-        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 or path.name == "pause"
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
     assert stat.S_IMODE((tmp_path / "new" / "store").stat().st_mode) == 0o700
 
 
@@ -93,11 +93,23 @@ def test_two_bad_copies_fail_closed(store, first):
         _ = running.spent
 
 
-def test_two_copies_that_contradict_each_other_fail_closed(store):
+@pytest.mark.parametrize("generation", [1, 3, 99])
+def test_of_two_good_copies_every_payment_counts(store, generation):
+    """After a partial restore from a backup, each copy may hold payments that the other one lacks."""
     record = Record.from_bytes((store / "device").read_bytes())
-    (store / "device").write_bytes(Record(record.generation, record.secret, {b"x" * 16: 1.0}).to_bytes())
-    with pytest.raises(StoreError, match="its two copies contradict each other"):
-        _client(store)
+    dearer = dict.fromkeys([*record.paid][:1], 0.75)
+    (store / "device").write_bytes(Record(generation, record.secret, {b"x" * 16: 1.0, **dearer}).to_bytes())
+    running = _client(store)
+    assert running.spent == pytest.approx(0.75 + 0.5 + 1.0, abs=1e-9)
+    copies = [Record.from_bytes((store / name).read_bytes()) for name in COPIES]
+    assert copies[0] == copies[1]
+    assert copies[0].paid == {**record.paid, b"x" * 16: 1.0, **dearer}
+    assert copies[0].generation > max(generation, record.generation)
+    running.report(3)
+    assert running.spent == pytest.approx(0.75 + 0.5 + 1.0, abs=1e-9)
+
+
+def test_two_copies_of_different_devices_fail_closed(store):
     (store / "device").write_bytes(Record(99, bytes(32), {}).to_bytes())
     with pytest.raises(StoreError, match="its two copies contradict each other"):
         _client(store)
@@ -302,3 +314,56 @@ def test_a_client_that_opens_a_half_written_store_pays_before_it_releases(store)
     budget = Budget(Store(store), 8.0)
     assert (store / "device").read_bytes() == (store / "device.copy").read_bytes()
     assert len(budget._paid) == 3
+
+
+def test_a_payment_whose_writer_failed_late_is_flushed_before_it_is_trusted(store, monkeypatch):
+    """Both copies were renamed, and flushing the second name failed: the payment may not outlive a power cut yet."""
+    client = _client(store)
+    real, calls = os.fsync, []
+
+    def fourth_fails(handle):
+        calls.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+        if len(calls) == 4:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fourth_fails)
+    with pytest.raises(StoreError, match="Input/output error; nothing was released"):
+        client.report(5)
+    assert calls == [False, True, False, True]
+    assert (store / "device").read_bytes() == (store / "device.copy").read_bytes()
+    client.report(5)
+    assert calls[4:] == [True]
+    Store(store)
+    assert calls[5:] == [True]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path):
+    reading, writing = os.pipe()
+    with lock.locked(tmp_path / "lock", wait=0) as acquired:
+        assert acquired
+        child = os.fork()
+        if child == 0:
+            os.close(writing)
+            os.read(reading, 1)  # until the parent is done
+            os._exit(0)
+    try:
+        with lock.locked(tmp_path / "lock", wait=0) as again:
+            assert again
+    finally:
+        os.close(writing)
+        os.close(reading)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("path", ["", None, 7, b"folder"], ids=repr)
+def test_a_store_is_a_path(path):
+    with pytest.raises(InvalidInputError, match="store, the folder of a device, is a path such as"):
+        Store(path)
+
+
+def test_the_home_of_nobody_is_explained():
+    with pytest.raises(StoreError, match="cannot be found: Could not determine home"):
+        Store("~no-such-user-here/store")

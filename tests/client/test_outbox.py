@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import time
+from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 
@@ -91,13 +94,6 @@ def test_a_report_waits_through_a_restart(tmp_path):
     assert client.waiting == 1
     assert client.flush(wait=5).delivered == 1
     assert second.seen == first.seen
-
-
-def test_another_plan_has_another_outbox(tmp_path):
-    _client(tmp_path, Server(503), CHAIN).send("tea")
-    other = Server()
-    assert _client(tmp_path, other).flush().delivered == 0
-    assert other.seen == []
 
 
 def test_the_outbox_is_bounded_and_a_full_one_spends_nothing(tmp_path):
@@ -233,3 +229,108 @@ def test_a_success_ends_the_doubling_of_pauses(tmp_path):
     (pause,) = tmp_path.glob("outbox/*/pause")
     assert client.flush(wait=5).delivered == 1
     assert not pause.exists()
+
+
+@pytest.mark.parametrize("answer", [True, False, 1, 99, 600, -1, 201.0, "201", b"", object()], ids=repr)
+def test_an_answer_that_means_nothing_is_a_mistake_and_the_report_stays(tmp_path, answer):
+    client = _client(tmp_path, Server(answer))
+    with pytest.raises(InvalidInputError, match=r"returns None if the report was delivered, or a status.* is kept"):
+        client.send("tea")
+    assert client.waiting == 1
+    assert client.flush(wait=5).delivered == 1
+
+
+def test_a_status_may_be_a_name_of_the_standard_library(tmp_path):
+    assert _client(tmp_path, Server(HTTPStatus.CREATED)).send("tea").delivered == 1
+
+
+@pytest.mark.parametrize("call", ["open", "replace", "unlink"])
+def test_a_pause_that_cannot_be_written_is_no_trouble_and_holds_in_this_process(tmp_path, monkeypatch, call):
+    monkeypatch.setattr(pauses, "SHORTEST", 100.0)
+    monkeypatch.setattr(pauses, "LONGEST", 100.0)
+    server = Server(503)
+    client = _client(tmp_path, server)
+    real = getattr(os, call)
+
+    def failing(path, *args, **kwargs):
+        if Path(path).name.lstrip(".").startswith("pause"):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, call, failing)
+    done = client.send("tea")
+    assert (done.delivered, done.waiting, done.trouble) == (0, 1, "the server answered 503")
+    assert done.pause > 40
+    assert client.flush().pause > 40
+    assert len(server.seen) == 1
+    client._outbox._own.pauses.succeeded()
+
+
+def test_a_pause_that_cannot_be_read_at_all_is_over(tmp_path):
+    (tmp_path / "pause").mkdir()
+    assert Pauses(tmp_path / "pause").left() == 0
+    Pauses(tmp_path / "pause").succeeded()
+
+
+def test_one_file_that_cannot_be_read_does_not_hold_up_the_others(tmp_path, monkeypatch):
+    client = _client(tmp_path, Server(503, 503, 503))
+    for _ in range(3):
+        client.send("tea")
+    bad = next(tmp_path.glob("outbox/*/*.report"))
+    real = os.open
+
+    def failing(path, *args, **kwargs):
+        if path == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", failing)
+    done = client.flush(wait=0.2)
+    assert (done.delivered, done.waiting, done.dropped) == (2, 1, ())
+    assert "a report cannot be read: Input/output error" in done.trouble
+    monkeypatch.undo()
+    assert client.flush(wait=5).delivered == 1
+
+
+def test_a_delivered_report_whose_file_stays_is_sent_again_with_the_same_id(tmp_path, monkeypatch):
+    server = Server(201, 200)
+    client = _client(tmp_path, server)
+    real = os.unlink
+
+    def failing(path, *args, **kwargs):
+        if str(path).endswith(".report"):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "unlink", failing)
+    done = client.send("tea")
+    assert (done.delivered, done.waiting) == (1, 1)
+    assert "its file cannot be removed (Read-only file system), so it will be sent again" in done.trouble
+    monkeypatch.undo()
+    assert client.flush(wait=5).waiting == 0
+    assert len(server.seen) == 2
+    assert len(set(server.seen)) == 1
+
+
+def test_a_slow_server_does_not_hold_send_until_everything_is_sent(tmp_path, monkeypatch):
+    client = _client(tmp_path, lambda *_: 503)
+    for _ in range(3):
+        client.send("tea")
+    monkeypatch.setattr("localdp.client.client._LONGEST_SEND", 0.0)
+    slow = _client(tmp_path, lambda *_: time.sleep(0.02))
+    done = slow.send("tea")
+    assert done.delivered <= 1
+    assert done.waiting >= 3
+    assert slow.flush().waiting == 0
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    client = _client(tmp_path, lambda *_: 503)
+    client.send("tea")
+    (folder,) = tmp_path.glob("outbox/*")
+    left = [folder / f".{name}.0123456789abcdef" for name in (f"{'ab' * 16}.report", "address", "pause")]
+    for path in left:
+        path.touch()
+    client.send("tea")
+    assert not [path for path in left if path.exists()]
+    assert client.waiting == 2

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
+from types import SimpleNamespace
 
 import pytest
-from client.collectors import collector
+from client.collectors import Drip, collector
 
 import localdp as ldp
-from localdp.client import pauses, upload
+from localdp.client import http_post, pauses, upload
 from localdp.errors import InvalidInputError
 
 PLAN = ldp.Plan(["tea", "coffee", "water"], "grr", 2.0, once=0.5)
@@ -123,3 +125,62 @@ def test_a_token_is_not_sent_in_the_clear(tmp_path):
 def test_a_token_cannot_smuggle_in_a_header(tmp_path):
     with pytest.raises(InvalidInputError, match="a token is visible ASCII"):
         ldp.Client(PLAN, store=tmp_path, upload="https://example.org", token="a\r\nX: b")  # noqa: S106
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"HTTP/1.1 ", b"HTTP/1.1 201 Created\r\nX: ", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nX: "],
+)
+def test_a_server_that_answers_a_byte_at_a_time_is_hung_up_on(tmp_path, monkeypatch, beginning):
+    """The timeout of a socket starts anew with every byte, so there is a deadline for the whole request."""
+    monkeypatch.setattr(http_post, "DEADLINE", 0.15)
+    drip = Drip(beginning)
+    with collector([drip]) as server:
+        client = ldp.Client(PLAN, store=tmp_path, upload=server.url)
+        started = time.monotonic()
+        done = client.send("tea")
+        assert time.monotonic() - started < 5
+        assert (done.delivered, done.waiting) == (0, 1)
+        assert done.trouble == "there was no answer (the server did not answer within 0.15 seconds)"
+        assert drip.ended.wait(5)  # nothing goes on in the background
+        assert client.flush(wait=10).delivered == 1
+
+
+def test_a_refusal_that_is_explained_a_byte_at_a_time_is_a_refusal(tmp_path, monkeypatch):
+    monkeypatch.setattr(http_post, "DEADLINE", 0.15)
+    drip = Drip(b"HTTP/1.1 409 Conflict\r\nContent-Length: 300\r\nConnection: close\r\n\r\nclosed")
+    with collector([drip]) as server:
+        done = ldp.Client(PLAN, store=tmp_path, upload=server.url).send("tea")
+        assert "the server answered 409" in done.dropped[0]
+        assert drip.ended.wait(5)
+
+
+def test_a_connection_that_comes_too_late_is_not_used():
+    request = http_post._Watched("http://127.0.0.1:9")
+    request.hang_up()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        request.connection = SimpleNamespace(sock=ours)
+        request.connected()
+        assert theirs.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://host:99999", "http://host:a/x", "http://host/a b", "http://host/ä"]
+)
+def test_an_address_that_can_never_work_is_refused_at_once(tmp_path, url):
+    with pytest.raises(InvalidInputError, match="reports are uploaded to an http:// or https:// address, not to"):
+        ldp.Client(PLAN, store=tmp_path, upload=url)
+
+
+def test_while_python_ends_reports_are_still_sent(tmp_path):
+    """Programs send what is waiting at their end, where no thread can be started for the deadline."""
+    with collector() as server:
+        client = ldp.Client(PLAN, store=tmp_path, upload=server.url)
+        with pytest.MonkeyPatch.context() as ending:
+            ending.setattr(http_post.Timer, "start", _no_threads)
+            assert client.send("tea").delivered == 1
+
+
+def _no_threads(_):
+    raise RuntimeError("can't create new thread at interpreter shutdown")

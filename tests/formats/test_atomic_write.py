@@ -43,7 +43,7 @@ def test_a_block_that_fails_leaves_the_folder_as_it_was(tmp_path, error, written
     assert [file.read_text() for file in tmp_path.iterdir()] == (["old"] if existed else [])
 
 
-@pytest.mark.parametrize("step", ["os.fsync", "shutil.copymode", "pathlib.Path.replace"])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace"])
 def test_a_disk_that_fails_at_the_end_leaves_the_old_file(tmp_path, monkeypatch, step):
     path = tmp_path / "file.txt"
     path.write_text("old")

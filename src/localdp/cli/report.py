@@ -87,7 +87,10 @@ def _item(text: str, domain: Domain) -> Item:
 
 
 def _outcome(done: Delivery) -> str:
-    waits = f" (next attempt in {done.pause:.0f} s)" if done.waiting and done.pause else ""
+    notes = [f"next attempt in {done.pause:.0f} s"] if done.waiting and done.pause else []
+    if done.elsewhere:
+        notes.append(f"{done.elsewhere} of them for a collector of another plan")
+    waits = f" ({', '.join(notes)})" if notes else ""
     trouble = f": {done.trouble}" if done.trouble else ""
     return f"{done.delivered} delivered, {done.waiting} waiting{waits}{trouble}"
 

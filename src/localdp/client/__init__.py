@@ -7,9 +7,12 @@
     store       the files of the device, in two copies, safe against crashes and other processes
     record      the bytes of such a file
     lock        one process at a time
-    outbox      reports that wait to be sent
+    outbox      all reports that wait to be sent
+    plan_outbox those of one plan
     pauses      how long to wait after a failure
-    upload      sending by HTTP
+    upload      where reports are sent to, and what a server answers
+    http_post   one HTTP request with a deadline
+    private_files  files that only their owner can read, and that survive a crash
 
 `docs/client.md` is the how-to. It also says what happens when a device is asked twice, when its store is lost, and when
 the cap is reached.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import Any
@@ -23,6 +24,9 @@ from localdp.randomness import keystream
 from localdp.validation import checked_amount
 
 _TURN = 0.05  # seconds to wait while another process is sending
+_LONGEST_SEND = 30.0  # seconds after which `send` begins no further upload
+_NOT_SENT = "the value was paid for, and the report was not sent"
+_STILL_WAITING = "reports that were not delivered are still waiting"
 _MOST_REMEMBERED = 256  # permanent responses in memory; others are derived again
 
 
@@ -75,7 +79,7 @@ class Client:
             raise InvalidInputError(f"upload is an address or a function, not {type(upload).__name__}")
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._outbox = Outbox(self._store.folder / "outbox" / self.plan.fingerprint[:16], waiting)
+        self._outbox = Outbox(self._store.folder / "outbox", self.plan.fingerprint, waiting)
         self._secret = Secret(self._store.secret, self.plan.fingerprint)
         self._single = Single(self.plan.mechanism)
         self._stream = keystream.secure()
@@ -94,8 +98,9 @@ class Client:
 
     @property
     def waiting(self) -> int:
-        """The number of reports that wait to be sent."""
-        return self._outbox.waiting
+        """The number of reports that wait to be sent, under all plans of the store."""
+        with self._store.explained("read", _STILL_WAITING):
+            return self._outbox.waiting
 
     def report(self, value: Item) -> bytes:
         """A batch of one report, in the wire format. What it spends is on the disk before this returns.
@@ -114,15 +119,17 @@ class Client:
     def send(self, value: Item) -> Delivery:
         """Make a report, keep it on the disk until it is delivered, and try to send what is waiting.
 
-        Without a network the report waits for the next `send` or `flush`. An `OutboxFullError` says that too many
-        reports are waiting already; then nothing is spent.
+        Without a network the report waits for the next `send` or `flush`. So do others if sending takes more than 30
+        seconds. An `OutboxFullError` says that too many reports are waiting already; then nothing is
+        released, and nothing is spent unless another process took the last place at this moment.
         """
         upload = self._needed_upload()
-        self._outbox.check_room()
+        with self._store.explained("read"):
+            self._outbox.check_room()
         body = self.report(value)
-        with self._store.explained("written"), self._store.locked():
-            self._outbox.put(body)
-        return self._flush(upload)
+        with self._store.explained("written", _NOT_SENT), self._store.locked():
+            self._outbox.put(body, upload)
+        return self._flush(upload, time.monotonic() + _LONGEST_SEND)
 
     def flush(self, wait: float = 0.0) -> Delivery:
         """Try to send what is waiting, unless a pause after a failure is not over yet.
@@ -132,7 +139,7 @@ class Client:
         upload = self._needed_upload()
         until = time.monotonic() + wait
         done = self._flush(upload)
-        while done.waiting and time.monotonic() + done.pause < until:
+        while done.waiting > done.elsewhere and time.monotonic() + done.pause < until:
             time.sleep(done.pause or _TURN)
             done = self._flush(upload).after(done)
         return done
@@ -152,9 +159,9 @@ class Client:
         self._responses[index] = response
         return response
 
-    def _flush(self, upload: Upload) -> Delivery:
-        with self._store.explained("written"):
-            return self._outbox.flush(upload)
+    def _flush(self, upload: Upload, until: float = math.inf) -> Delivery:
+        with self._store.explained("used to send reports", _STILL_WAITING):
+            return self._outbox.flush(upload, until)
 
     def _needed_upload(self) -> Upload:
         if self._upload is None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from localdp.client.private_files import FILE_MODE, tighten
 from localdp.errors import StoreError
 
 LONGEST_WAIT = 30.0
@@ -25,7 +26,12 @@ if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _try_lock(handle: int) -> None:
+        os.lseek(handle, 1 << 30, os.SEEK_SET)  # past the content, which others could not read otherwise
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(handle: int) -> None:
+        os.lseek(handle, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
 
     _AVAILABLE = True
 else:
@@ -39,6 +45,9 @@ else:
     def _try_lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
+    def _unlock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
 
 @contextmanager
 def locked(path: Path, wait: float) -> Iterator[bool]:
@@ -48,11 +57,17 @@ def locked(path: Path, wait: float) -> Iterator[bool]:
             "this system has no file locks (neither fcntl nor msvcrt), so several processes could spend more than "
             "allowed: the store cannot be used here"
         )
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
-        yield _acquired(handle, wait)
+        tighten(handle)  # whoever can open the file can hold the lock for ever
+        acquired = _acquired(handle, wait)
+        try:
+            yield acquired
+        finally:
+            if acquired:
+                _unlock(handle)  # closing is not enough if another thread has forked meanwhile: the child has the file
     finally:
-        os.close(handle)  # which also gives up the lock
+        os.close(handle)
 
 
 def _acquired(handle: int, wait: float) -> bool:

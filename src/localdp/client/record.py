@@ -46,6 +46,18 @@ class Record:
         """The next generation, in which the digest is paid for."""
         return Record(self.generation + 1, self.secret, {**self.paid, digest: epsilon})
 
+    def united(self, other: Record) -> Record:
+        """What this record or another one of the same device says was paid for.
+
+        Usually one of them holds everything that the other one holds. After a partial restore from a backup, each may
+        hold payments that the other one lacks.
+        """
+        older, newer = sorted((self, other), key=lambda record: record.generation)
+        paid = {**older.paid, **newer.paid}
+        for digest in older.paid.keys() & newer.paid.keys():
+            paid[digest] = max(older.paid[digest], newer.paid[digest])
+        return newer if paid == newer.paid else Record(newer.generation + 1, newer.secret, paid)
+
     def to_bytes(self) -> bytes:
         """The record as it is written to a file."""
         parts = [_HEADER.pack(_MAGIC, self.generation, self.secret, len(self.paid))]

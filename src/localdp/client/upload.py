@@ -11,23 +11,14 @@ redirection is not followed: it would turn the request into another one, whose s
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import SplitResult, urlsplit
 
 from localdp.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from urllib.error import HTTPError
-    from urllib.request import OpenerDirector
-
-TIMEOUT = 10.0
-"""Seconds to wait for a server to connect, and then for its answer."""
-_LONGEST_DETAIL = 300
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_PORTS = {"http": 80, "https": 443}
 _NEVER = frozenset({400, 409, 410, 413, 415, 422})
 """Answers about the report itself, which sending it again cannot change. Other answers 4xx, such as 401 or 404, may be
 about a wrong token or a wrong route, which somebody can mend: the report waits."""
@@ -35,7 +26,10 @@ about a wrong token or a wrong route, which somebody can mend: the report waits.
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server said: its status, for how many seconds it wants to be left alone, and its words."""
+    """What a server said: its status, for how many seconds it wants to be left alone, and its words.
+
+    The status is 0 if there was no answer.
+    """
 
     status: int
     retry_after: float | None = None
@@ -51,77 +45,104 @@ class Answer:
         """Whether the same request can never succeed."""
         return self.status in _NEVER
 
+    @property
+    def busy(self) -> bool:
+        """Whether the server as a whole is in trouble, so that other requests to it would fail as well."""
+        return self.status in (0, 429) or self.status >= 500
+
 
 Upload = Callable[[bytes, bytes], int | Answer | None]
-"""Sends a batch with its upload id. None means success; a number is the status that a server answered.
+"""Sends a batch with its upload id. None means success; a number is the status that a server answered, or 0 if there
+was no answer. Anything else, also True and False, is an `InvalidInputError`, because it is not clear what it means.
 
 An `OSError` (no network, a timeout) means that it is tried again later.
 """
 
 
-def by_http(url: str, fingerprint: str, token: str | None = None) -> Upload:
+def answered(answer: object) -> Answer:
+    """What a function said that was given as `upload`."""
+    if isinstance(answer, Answer):
+        return answer
+    if answer is None:
+        return Answer(200)
+    if isinstance(answer, int) and not isinstance(answer, bool) and (answer == 0 or 100 <= answer <= 599):
+        return Answer(int(answer))
+    raise InvalidInputError(
+        "a function for uploads returns None if the report was delivered, or a status as in HTTP (a whole number such "
+        f"as 201 or 503, or 0 for no answer), not {answer!r:.60}; the report is kept, and will be sent again"
+    )
+
+
+@dataclass(frozen=True)
+class HttpUpload:
+    """Posts batches to one address."""
+
+    address: str
+    headers: Mapping[str, str] = field(repr=False)  # there may be a token in them
+
+    def __call__(self, body: bytes, upload_id: bytes) -> Answer:
+        """Post a batch, and wait for the answer."""
+        from localdp.client.http_post import post  # this loads more than all the rest of the client
+
+        status, retry_after, said = post(self.address, body, {**self.headers, "Upload-Id": upload_id.hex()})
+        return Answer(status, _seconds(retry_after), _words(said))
+
+    def at(self, address: str) -> HttpUpload | None:
+        """The same for another address of the same server; None if it is one of another server.
+
+        A report that was made for one server, and a token for it, are no business of another one.
+        """
+        try:
+            same = _server(_split(address)) == _server(_split(self.address))
+        except InvalidInputError:
+            return None
+        return replace(self, address=address) if same else None
+
+
+def by_http(url: str, fingerprint: str, token: str | None = None) -> HttpUpload:
     """A function that posts batches to this URL. A URL without a path is completed to the collector's route."""
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
-        raise InvalidInputError("an address for uploads has no user name and no password; give a token instead")
+    parts = _split(url)
     whole = parts.path not in ("", "/")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or (parts.query and not whole):
-        raise InvalidInputError(f"reports are uploaded to an http:// or https:// address, not to {url!r:.100}")
+    if parts.query and not whole:
+        raise _refused(url)
     if token is not None and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise InvalidInputError(
             "a token is sent to https:// addresses only: on the way to this one anybody can read it"
         )
-    if token is not None and not re.fullmatch(r"[!-~]+", token):
+    if token is not None and not _visible(token):
         raise InvalidInputError("a token is visible ASCII characters without spaces")
-    target = url if whole else f"{url.rstrip('/')}/v1/plans/{fingerprint}/reports"
     headers = {"Content-Type": "application/octet-stream", "User-Agent": "localdp"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
-
-    def upload(body: bytes, upload_id: bytes) -> Answer:
-        return _post(target, body, headers | {"Upload-Id": upload_id.hex()})
-
-    return upload
+    return HttpUpload(url if whole else f"{url.rstrip('/')}/v1/plans/{fingerprint}/reports", headers)
 
 
-@cache
-def _opener() -> OpenerDirector:
-    """What sends requests. Making it reads the certificates of the system, so it is made once, when it is needed."""
-    from urllib.request import HTTPRedirectHandler, build_opener  # these take longer to load than all the rest
-
-    class NoRedirects(HTTPRedirectHandler):
-        def http_error_302(self, *_: Any) -> None:
-            return None
-
-        http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302  # type: ignore[assignment]
-
-    return build_opener(NoRedirects)
-
-
-def _post(url: str, body: bytes, headers: dict[str, str]) -> Answer:
-    from http.client import HTTPException
-    from urllib.error import HTTPError
-    from urllib.request import Request
-
-    request = Request(url, body, headers, method="POST")  # noqa: S310 (by_http has checked the scheme)
+def _split(url: str) -> SplitResult:
+    """The parts of an address that reports can be posted to."""
     try:
-        with _opener().open(request, timeout=TIMEOUT) as response:
-            return Answer(response.status)
-    except HTTPError as error:
-        with error:
-            return Answer(error.code, _seconds(error.headers.get("Retry-After")), _detail(error))
-    except (HTTPException, ValueError) as error:
-        raise ConnectionError(f"the server did not answer in HTTP: {type(error).__name__}") from error
+        parts = urlsplit(url)
+        _ = parts.port  # a number, if there is one
+    except ValueError:
+        raise _refused(url) from None
+    if "@" in parts.netloc:
+        raise InvalidInputError("an address for uploads has no user name and no password; give a token instead")
+    if parts.scheme not in _PORTS or not parts.hostname or parts.fragment or not _visible(url):
+        raise _refused(url)
+    return parts
 
 
-def _detail(error: HTTPError) -> str:
-    """The beginning of what the server says; nothing if it cannot be read."""
-    from http.client import HTTPException
+def _visible(text: str) -> bool:
+    """Whether a text is of ASCII characters that can be seen, and so cannot smuggle anything into a request."""
+    return bool(text) and all("!" <= character <= "~" for character in text)
 
-    try:
-        return _words(error.read(_LONGEST_DETAIL))
-    except (HTTPException, OSError, ValueError):
-        return ""
+
+def _refused(url: str) -> InvalidInputError:
+    said = "an address with a password" if "@" in url else f"{url!r:.100}"
+    return InvalidInputError(f"reports are uploaded to an http:// or https:// address, not to {said}")
+
+
+def _server(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme]
 
 
 def _seconds(text: str | None) -> float | None:

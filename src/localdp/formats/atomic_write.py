@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +50,7 @@ def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator
     """
     check_writable(path, replace)
     target = Path(path).resolve()  # through a symbolic link to the file, so that the link itself is kept
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     try:
         if target.exists():  # nobody may read in the temporary file what they may not read in the file it replaces
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -59,7 +58,7 @@ def atomic_write(path: str | os.PathLike[str], replace: bool = True) -> Iterator
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())  # the content must be on disk before the name points to it
         if target.exists():
-            shutil.copymode(target, temporary)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
         sync_folder(target.parent)
     except BaseException:

@@ -35,7 +35,6 @@ again, and `choice` decides what `auto` takes.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import partial
 from numbers import Real
 from typing import TypeVar
@@ -235,6 +234,8 @@ def _chain(name: str, size: int, epsilon: float, once: float) -> Choice:
 
 def _unknown(name: str, known: list[str]) -> UnknownMechanismError:
     """The error for a name that no mechanism has."""
+    from difflib import get_close_matches  # a device never needs it
+
     close = get_close_matches(name[:20].lower(), known, n=1)  # a plan from elsewhere may have a name of megabytes
     hint = f"did you mean {close[0]!r}? " if close else ""
     return UnknownMechanismError(
