@@ -64,7 +64,7 @@ def test_a_key_gives_the_same_permanent_response_in_both_ways(name, size, epsilo
     for number in range(25):
         index, key = number % size, number.to_bytes(16, "little")
         ordinary = mechanism.permanent(np.array([index]), Keystream(key)).tobytes()
-        assert single.permanent(index, key) == ordinary
+        assert single.permanent((index,), key) == ordinary
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -73,7 +73,7 @@ def test_a_key_gives_the_same_report_from_a_permanent_response_in_both_ways(name
     single = Single(mechanism)
     for number in range(25):
         key = number.to_bytes(16, "little")
-        response = single.permanent(7, key)
+        response = single.permanent((7,), key)
         ordinary = mechanism.again(np.frombuffer(response, np.uint8)[None], Keystream(key)).tobytes()
         assert single.again(response, Keystream(key)) == ordinary
 
@@ -116,7 +116,9 @@ def test_mechanisms_that_are_not_known_here_take_the_ordinary_way():
     assert short_way(Own(4, 1.0)) is None
     assert short_way(OptimizedUnary(4, 1.0)) is None
     assert short_way_again(RandomizedResponse(4, 1.0)) is None
-    assert Single(Own(4, 1.0)).permanent(2, bytes(16)) == Single(RandomizedResponse(4, 1.0)).permanent(2, bytes(16))
+    assert Single(Own(4, 1.0)).permanent((2,), bytes(16)) == Single(RandomizedResponse(4, 1.0)).permanent(
+        (2,), bytes(16)
+    )
 
 
 DOMAINS = [

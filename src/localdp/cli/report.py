@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from localdp.client import Client, Delivery
     from localdp.domain import Domain
     from localdp.items import Item
+    from localdp.plan import Plan
 
 
 def command(
@@ -25,7 +26,8 @@ def command(
     value: Annotated[
         str | None,
         typer.Argument(
-            help="The value of this device. A dash reads a line from standard input, which other users cannot see."
+            help="The value of this device. A dash reads a line from standard input, which other users cannot see. "
+            "Under a plan with sets: the items, with semicolons between them."
         ),
     ] = None,
     upload: Annotated[str | None, typer.Option(help="Send the report to this address, now or later.")] = None,
@@ -56,7 +58,7 @@ def command(
     except PlanError as error:
         raise type(error)(f"{plan}: {error}") from error
     given = sys.stdin.readline().rstrip("\r\n") if value == "-" else value
-    item = None if given is None else _item(given, client.plan.domain)
+    item = None if given is None else _value(given, client.plan)
     if upload is None:
         print(client.plan.read(client.report(item)).to_json())  # type: ignore[arg-type]
         typer.echo(_spent(client), err=True)
@@ -67,6 +69,13 @@ def command(
     typer.echo(f"{_outcome(done)}; {_spent(client)}")
     if done.dropped:
         fail("; ".join(dict.fromkeys(done.dropped)))
+
+
+def _value(text: str, plan: Plan) -> Item | list[Item]:
+    """The value that was typed: an item, or under a plan with sets several items."""
+    if not plan.mechanism.holds_sets:
+        return _item(text, plan.domain)
+    return [_item(part.strip(), plan.domain) for part in text.split(";") if part.strip()]
 
 
 def _item(text: str, domain: Domain) -> Item:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ import numpy as np
 from localdp.client.budget import Budget
 from localdp.client.outbox import Delivery, Outbox
 from localdp.client.secret import Secret
-from localdp.client.single import Single
+from localdp.client.single import Held, Single
 from localdp.client.store import Store
 from localdp.client.upload import Upload, by_http
 from localdp.errors import InvalidInputError
 from localdp.formats import batch
+from localdp.item_sets import ItemSets
 from localdp.items import Item
 from localdp.plan import Plan
 from localdp.plan.limits import Limits
@@ -28,6 +30,10 @@ _LONGEST_SEND = 30.0  # seconds after which `send` begins no further upload
 _NOT_SENT = "the value was paid for, and the report was not sent"
 _STILL_WAITING = "reports that were not delivered are still waiting"
 _MOST_REMEMBERED = 256  # permanent responses in memory; others are derived again
+
+
+Value = Item | Collection[Item]
+"""An item, or under a plan with sets a list of items."""
 
 
 class Client:
@@ -84,7 +90,7 @@ class Client:
         self._single = Single(self.plan.mechanism)
         self._stream = keystream.secure()
         self._header = batch.pack(self.plan.fingerprint, np.empty((1, 0), np.uint8))
-        self._responses: dict[int, bytes] = {}
+        self._responses: dict[Held, bytes] = {}
 
     @property
     def spent(self) -> float:
@@ -102,21 +108,23 @@ class Client:
         with self._store.explained("read", _STILL_WAITING):
             return self._outbox.waiting
 
-    def report(self, value: Item) -> bytes:
+    def report(self, value: Value) -> bytes:
         """A batch of one report, in the wire format. What it spends is on the disk before this returns.
+
+        Under a plan with `set_size`, the value is a list of items. Every other set is a new value.
 
         A new value that the device has no budget for is a `BudgetError`, a store that cannot be read or written a
         `StoreError`. Then nothing is released.
         """
-        index = self.plan.domain.index(value)
-        response = self._responses.get(index)
+        held = self._held(value)
+        response = self._responses.get(held)
         if response is None:
-            response = self._permanent(index)
+            response = self._permanent(held)
         if self.plan.mechanism.perturbs_again:
             response = self._single.again(response, self._stream)
         return self._header + response
 
-    def send(self, value: Item) -> Delivery:
+    def send(self, value: Value) -> Delivery:
         """Make a report, keep it on the disk until it is delivered, and try to send what is waiting.
 
         Without a network the report waits for the next `send` or `flush`. So do others if sending takes more than 30
@@ -148,15 +156,21 @@ class Client:
         """Drop the permanent responses that are in memory. They are derived again when they are needed."""
         self._responses.clear()
 
-    def _permanent(self, index: int) -> bytes:
-        """The permanent response to an item, once it is paid for."""
+    def _held(self, value: Value) -> Held:
+        """The indices of the items that the user holds, in ascending order: one, unless users hold sets."""
+        if self.plan.mechanism.holds_sets:
+            return tuple(ItemSets.read([value], self.plan.domain).items.tolist())
+        return (self.plan.domain.index(value),)
+
+    def _permanent(self, held: Held) -> bytes:
+        """The permanent response to a value, once it is paid for."""
         mechanism = self.plan.mechanism
-        message = index.to_bytes(8, "little")
-        response = self._single.permanent(index, self._secret.key(message))
+        message = b"".join(index.to_bytes(8, "little") for index in held)
+        response = self._single.permanent(held, self._secret.key(message))
         self._budget.pay(self._secret.digest(message), mechanism.epsilon)
         if len(self._responses) >= _MOST_REMEMBERED:
             self.forget()
-        self._responses[index] = response
+        self._responses[held] = response
         return response
 
     def _flush(self, upload: Upload, until: float = math.inf) -> Delivery:

@@ -8,7 +8,8 @@ to everybody else. So the key of the keystream that it is drawn from is derived 
     key of the permanent response   the first 16 bytes of F("localdp permanent/1", value)
     digest of a payment             the first 16 bytes of F("localdp spent/1", value)
 
-where the value is the index of the item as 8 bytes, little-endian. A value that is not listed is the catch-all item.
+where the value is the index of the item as 8 bytes, little-endian. A value that is not listed is the catch-all item. If
+users hold sets, the value is the indices of all its items, in ascending order, one after the other.
 The permanent response is what `Mechanism.permanent` draws from AES-128-CTR under that key, with the counter at zero.
 
 Every key serves one response only. Keys of other values, plans and devices are independent of it, as far as

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from localdp.item_sets import ItemSets
 from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms import (
     BinaryLocalHashing,
@@ -23,12 +24,15 @@ from localdp.mechanisms import (
     LinearLocalHashing,
     Mechanism,
     OptimizedLocalHashing,
+    PaddingAndSampling,
     RandomizedResponse,
     RandomizedResponseTwice,
 )
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Keystream
 
+Held = tuple[int, ...]
+"""The indices of the items that the user holds, in ascending order: one, unless users hold sets."""
 Draw = Callable[[], int]
 """Gives the next random word of 64 bits."""
 Perturb = Callable[[int, Draw], int]
@@ -50,11 +54,14 @@ class Single:
         self._permanent = short_way(mechanism)
         self._again = short_way_again(mechanism)
 
-    def permanent(self, index: int, key: bytes) -> bytes:
-        """The permanent response to an item, drawn from the keystream of this key."""
+    def permanent(self, held: Held, key: bytes) -> bytes:
+        """The permanent response to a value, drawn from the keystream of this key."""
         if self._permanent is not None:
-            return self._permanent(index, keyed_words(key).__next__).to_bytes(self._bytes, "little")
-        return self._mechanism.permanent(np.array([index]), Keystream(key)).tobytes()
+            return self._permanent(held[0], keyed_words(key).__next__).to_bytes(self._bytes, "little")
+        items = np.array(held, np.int64)
+        if isinstance(self._mechanism, PaddingAndSampling):
+            return self._mechanism.privatize_sets(ItemSets(items, np.array([len(held)])), Keystream(key)).tobytes()
+        return self._mechanism.permanent(items, Keystream(key)).tobytes()
 
     def again(self, response: bytes, stream: Keystream) -> bytes:
         """A report from a permanent response."""
