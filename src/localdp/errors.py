@@ -98,6 +98,10 @@ class DataFileError(InvalidInputError):
     """A data file (values, reports, frequencies) that cannot be read, or has other content than expected."""
 
 
+class TooFewReportsError(LocalDPError):
+    """There are fewer reports than an answer needs, so nothing is released yet."""
+
+
 class BudgetError(LocalDPError):
     """A device has no budget left for a new value."""
 

@@ -1,4 +1,4 @@
-"""Advice before anything is collected: which epsilon, which mechanism, how many users.
+"""Advice before anything is collected: which epsilon, which mechanism, how many users; and what forgers could do.
 
 >>> from localdp.advice import advise
 >>> advise(100, 50_000)
@@ -6,6 +6,7 @@
 """
 
 from localdp.advice.advice import Advice, advise
+from localdp.advice.fake_users import FakeUsers, Forged, fake_users
 from localdp.advice.options import Option
 
-__all__ = ["Advice", "Option", "advise"]
+__all__ = ["Advice", "FakeUsers", "Forged", "Option", "advise", "fake_users"]

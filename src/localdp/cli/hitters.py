@@ -49,7 +49,8 @@ def command(
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
-    from localdp.cli.values import one_of, whole_number
+    from localdp.cli.values import one_of, share, whole_number
+    from localdp.cli.values import threshold as read_threshold
     from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
 
@@ -58,8 +59,8 @@ def command(
             "--top lists the most frequent items and takes no threshold, rule or fdr: leave out one or the other"
         )
     rows = whole_number(top, "--top")
-    level = None if fdr is None else _share(fdr)
-    limit = _threshold(threshold)
+    level = None if fdr is None else share(fdr, "--fdr")
+    limit = read_threshold(threshold, "--threshold")
     one_of(prior, "--prior", PRIORS)
     if rule is not None:
         one_of(rule, "--rule", RULES)
@@ -76,23 +77,3 @@ def command(
 
         save_plot(plot_hitters(hits), plot)
     show(hits.table(), json, (*hits.notes, *calibrated.notes), out)
-
-
-def _threshold(text: str | None) -> float | str:
-    """A number of users such as 500 or 1,000 as a float; a share such as 0.5% stays text."""
-    from localdp.cli.values import number
-    from localdp.validation import checked_limit
-
-    if text is None or text.strip() == "significance" or text.strip().endswith("%"):
-        return (text or "significance").strip()
-    return checked_limit(
-        number(text, "--threshold", "a number of users, a share of them such as 0.5%, or significance")
-    )
-
-
-def _share(text: str) -> float:
-    """A share such as 0.1 or 10%."""
-    from localdp.cli.values import number
-
-    percent = text.strip().endswith("%")
-    return number(text.strip().removesuffix("%"), "--fdr", "a share such as 0.1 or 10%") / (100 if percent else 1)

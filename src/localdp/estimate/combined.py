@@ -78,17 +78,19 @@ class Combined(Estimate):
         held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
         return np.sqrt(self.noise.variance_at(held))
 
-    def calibrate(self, prior: Prior | FittedPrior | str = "opt-in", method: str | None = None) -> Calibrated:
+    def calibrate(
+        self, prior: Prior | FittedPrior | str = "opt-in", method: str | None = None, *, warn: bool = True
+    ) -> Calibrated:
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         The prior is learnt from the counts of those who opted in ("opt-in"). Any other family is fitted to the private
-        answers. `prior` and `method` are otherwise as in `Estimate.calibrate`. Posteriors do not use the total: the
-        errors of rare items are not Gaussian, so their sum says little.
+        answers. The arguments are otherwise as in `Estimate.calibrate`. Posteriors do not use the total: the errors of
+        rare items are not Gaussian, so their sum says little.
         """
         if self.origin is None:
             chosen = OptIn(self.counts.astype(np.int64)) if isinstance(prior, str) and prior == "opt-in" else prior
-            prior, method = self._by_the_private.calibrate(chosen, method).prior, None
-        return replace(super().calibrate(prior, method), noise=self.noise, total=None)
+            prior, method = self._by_the_private.calibrate(chosen, method, warn=warn).prior, None
+        return replace(super().calibrate(prior, method, warn=warn), noise=self.noise, total=None)
 
     def rank_priors(self, priors: Sequence[Prior | FittedPrior | str] | None = None) -> list[Rank]:
         """Families fitted to the private answers, from the one that fits best to the one that fits worst."""

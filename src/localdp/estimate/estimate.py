@@ -167,7 +167,9 @@ class Estimate(Frozen, Frequencies):
             confidence: Vector = ndtr((self._unbiased - limit) / deviation)
         return confidence
 
-    def calibrate(self, prior: Prior | FittedPrior | str = "auto", method: str | None = None) -> Calibrated:
+    def calibrate(
+        self, prior: Prior | FittedPrior | str = "auto", method: str | None = None, *, warn: bool = True
+    ) -> Calibrated:
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
@@ -175,7 +177,8 @@ class Estimate(Frozen, Frequencies):
         families all items have the same variance, as in the paper; with ours, frequent items have more.
 
         The prior is fitted now. The posterior is computed when an attribute of the result first needs it, such as
-        `frequencies` or `interval`.
+        `frequencies` or `interval`. Estimates that contradict their noise or their total are warned of, or with
+        `warn=False` only described in the `notes` of the result.
 
         >>> est = Estimate([9.5, -2.0, 31.0], n=40, variance=16.0)
         >>> est.calibrate("power-law").frequencies.argmax()
@@ -192,7 +195,7 @@ class Estimate(Frozen, Frequencies):
         family = prior_of(prior)
         if isinstance(family, FittedPrior) and method is not None:
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
-        for note in self.notes:
+        for note in self.notes if warn else ():
             warnings.warn(note, DoubtfulEstimateWarning, stacklevel=2)
         observed = seen_by(family, self, self._variances)
         total = self.total if family.uses_total else None

@@ -82,11 +82,8 @@ class ArrowFormat(TypedFormat):
 
             yield write
 
-    def write_arrow(self, table: pa.Table, temporary: Path) -> None:
-        with (
-            load_pyarrow().OSFile(str(temporary), "wb") as sink,
-            load_pyarrow().ipc.new_file(sink, table.schema) as writer,
-        ):
+    def write_arrow(self, table: pa.Table, target: Any) -> None:
+        with load_pyarrow().ipc.new_file(target, table.schema) as writer:
             writer.write_table(table)
 
 

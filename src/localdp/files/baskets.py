@@ -17,7 +17,7 @@ import numpy as np
 from localdp.domain import Domain
 from localdp.errors import DataFileError, UnknownItemError
 from localdp.files.base import UNKNOWN, Format
-from localdp.files.csv import item_as_text, text_finder
+from localdp.files.csv import item_as_text, item_finder
 from localdp.item_sets import ItemSets
 from localdp.types import Progress
 from localdp.validation import checked_regular_file, shown
@@ -48,7 +48,7 @@ def sets(
         pieces = (cells for cells, _ in file_format.values(checked, column, progress))
         below = file_format.below
     split = _splitter(None if file_format is None else separator)
-    find, rest = text_finder(domain), UNKNOWN if domain.other is None else domain.other_index
+    find, rest = item_finder(domain), UNKNOWN if domain.other is None else domain.other_index
     row = 1
     for cells in pieces:
         held = [split(cell, f"row {row + place} {below}of {path}") for place, cell in enumerate(cells)]

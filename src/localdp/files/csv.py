@@ -74,7 +74,7 @@ class CsvFormat(Format):
     def indices(
         self, path: Path, name: str | None, domain: Domain, progress: Progress | None
     ) -> Iterator[tuple[NDArray[np.int64], Callable[[int], Any]]]:
-        find = text_finder(domain)
+        find = item_finder(domain)
         for cells, heading in self._column(path, name, progress):
             if self.header is None and find(heading) != UNKNOWN:
                 raise _no_header(path)
@@ -114,13 +114,19 @@ class CsvFormat(Format):
 
     def write_table(self, table: Table, temporary: Path) -> None:
         with self._output(temporary) as stream:
-            text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
-            writer = csv.writer(
-                text, delimiter=self.separator or ",", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
-            )
-            writer.writerow(table.columns)
-            writer.writerows(map(_row_as_text, table))
-            text.detach()
+            self._write_rows(table, stream)
+
+    def table_bytes(self, table: Table) -> bytes:
+        stream = io.BytesIO()
+        self._write_rows(table, stream)
+        return stream.getvalue()
+
+    def _write_rows(self, table: Table, stream: BinaryIO) -> None:
+        text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
+        writer = csv.writer(text, delimiter=self.separator or ",", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows(map(_row_as_text, table))
+        text.detach()
 
     def _column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[tuple[list[str], str]]:
         """Yield the cells of a column in pieces, each with the name of the column."""
@@ -250,7 +256,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def text_finder(domain: Domain) -> Callable[[str], int]:
+def item_finder(domain: Domain) -> Callable[[str], int]:
     """A function from the text of a cell to the index of the item that is written so, or to `UNKNOWN`."""
     if isinstance(domain.items, range):
         return _Numbers(domain.size).__getitem__

@@ -65,8 +65,8 @@ class ParquetFormat(TypedFormat):
 
             yield write
 
-    def write_arrow(self, table: pa.Table, temporary: Path) -> None:
-        load_pyarrow("parquet").parquet.write_table(table, temporary)
+    def write_arrow(self, table: pa.Table, target: Any) -> None:
+        load_pyarrow("parquet").parquet.write_table(table, target)
 
 
 def _writer_options() -> dict[str, Any]:

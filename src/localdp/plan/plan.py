@@ -27,6 +27,7 @@ from localdp.errors import (
     LocalDPError,
     LookalikeItemsWarning,
     PlanError,
+    PlanMismatchError,
 )
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
@@ -36,6 +37,7 @@ from localdp.mechanisms import Mechanism, PaddingAndSampling, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
+from localdp.plan.plausibility import FALSE_ALARMS, Plausibility, plausibility
 from localdp.plan.reports import Reports
 from localdp.randomness import keystream
 from localdp.table import printable
@@ -223,6 +225,20 @@ class Plan(Frozen):
     def aggregate(self, reports: Reports, *, progress: Progress | None = None) -> Aggregate:
         """Count, for each item, the reports that support it. `progress(done, total)` is called now and then."""
         return Aggregate(self).add(reports, progress=progress)
+
+    def plausibility(self, reports: Reports, *, false_alarms: float = FALSE_ALARMS) -> Plausibility:
+        """Test whether reports of different devices look like those of honest ones.
+
+        An honest batch is called implausible with a probability of at most `false_alarms`. What is tested, and what no
+        test can find, is described in `localdp.plan.plausibility`.
+
+        >>> plan = Plan(100, mechanism="oue", epsilon=1.0)
+        >>> plan.plausibility(plan.privatize([7] * 10, seed=1)).plausible
+        True
+        """
+        if reports.plan != self:
+            raise PlanMismatchError(f"{reports!r} were not made under {self!r}")
+        return plausibility(reports, false_alarms)
 
     def simulate(self, frequencies: ArrayLike | Mapping[Item, int], *, seed: int | None = None) -> Aggregate:
         """A random aggregate, as if `frequencies[i]` users held item i and each had sent a report.

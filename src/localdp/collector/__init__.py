@@ -1,0 +1,1 @@
+"""The collector: reports come in over HTTP, and estimates go out."""

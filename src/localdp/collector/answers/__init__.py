@@ -1,0 +1,37 @@
+"""What analysts are told: answers computed from aggregates, without HTTP and without SQL.
+
+| asked | read | answered |
+|---|---|---|
+| estimates of a range of days | `EstimatesQuery.read(parameters)` | `answer_estimates(aggregate, query, minimum=...)` |
+| how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, {day: aggregate}, query, minimum=...)` |
+| how far the plan has come | | `answer_progress(plan, reports, minimum=...)` |
+
+Every answer has `document()`, a JSON value; the first two also have `table()` and `render()`, which gives the bytes in
+the format that was asked for. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers: hand
+it in as `fit=`, or what it gives as `fitted=`.
+"""
+
+from localdp.collector.answers.estimates import EstimatesAnswer, answer_estimates
+from localdp.collector.answers.fitted import Fit, Fitted, Remembering, check_enough, fit, merged
+from localdp.collector.answers.history import HistoryAnswer, answer_history
+from localdp.collector.answers.progress import ProgressAnswer, answer_progress
+from localdp.collector.answers.queries import EstimatesQuery, HistoryQuery
+from localdp.collector.answers.rendering import Rendered
+
+__all__ = [
+    "EstimatesAnswer",
+    "EstimatesQuery",
+    "Fit",
+    "Fitted",
+    "HistoryAnswer",
+    "HistoryQuery",
+    "ProgressAnswer",
+    "Remembering",
+    "Rendered",
+    "answer_estimates",
+    "answer_history",
+    "answer_progress",
+    "check_enough",
+    "fit",
+    "merged",
+]

@@ -1,0 +1,161 @@
+"""The estimates of a range of days: raw and calibrated frequencies with intervals, heavy hitters, and the top k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from localdp.advice.fake_users import Forged, in_users
+from localdp.collector.answers.fitted import Fitted, check_enough, fit
+from localdp.collector.answers.queries import EstimatesQuery
+from localdp.collector.answers.rendering import Answer, Rendered, one, plain, shares, users
+from localdp.hitters import HeavyHitters
+from localdp.plan import Aggregate
+from localdp.table import Table
+from localdp.types import Places, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatesAnswer(Answer):
+    """What the reports of a range of days say, as far as the query asks for it.
+
+    `suspect` is the number of reports that were flagged as implausible when they came in. They are counted, since an
+    honest report may be flagged by chance; the answer warns of them.
+    """
+
+    query: EstimatesQuery
+    fitted: Fitted
+    suspect: int = 0
+
+    @cached_property
+    def top(self) -> HeavyHitters | None:
+        """The most frequent items, if they were asked for."""
+        calibrated = self.fitted.calibrated
+        return None if self.query.top is None else calibrated.top(min(self.query.top, calibrated.domain.size))
+
+    @cached_property
+    def hitters(self) -> HeavyHitters | None:
+        """The items above the threshold, if they were asked for."""
+        query = self.query
+        if query.threshold is None:
+            return None
+        return self.fitted.calibrated.heavy_hitters(query.threshold, query.rule, fdr=query.fdr)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the estimates; empty if there are none."""
+        flagged: tuple[str, ...] = ()
+        if self.suspect:
+            some = "1 of the reports was" if self.suspect == 1 else f"{self.suspect:,} of the reports were"
+            most = Forged.under(self.fitted.plan.mechanism, self.fitted.n).added_by(self.suspect)
+            sentence = (
+                f"{some} flagged as implausible, and may be forged. All are counted; together they can have added at "
+                f"most {in_users(most)} users to one item"
+            )
+            flagged = (sentence,)
+        return (*self.fitted.estimate.notes, *flagged)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which prior was chosen and why, and how the hitters were chosen."""
+        hits = () if self.hitters is None else self.hitters.notes
+        return (*self.fitted.calibrated.prior.notes, *hits)
+
+    def table(self) -> Table:
+        """One table: all items, or the hitters, or the top if only that was asked for."""
+        if self.hitters is not None:
+            return self._listed(self.hitters)
+        return self._rows(None) if self.top is None else self._listed(self.top)
+
+    def document(self) -> dict[str, Any]:
+        """The answer as a JSON value. Tables are objects with one list for each column."""
+        fitted, query = self.fitted, self.query
+        estimate, prior = fitted.estimate, fitted.calibrated.prior
+        made: dict[str, Any] = {
+            "plan": fitted.plan.fingerprint,
+            "n": fitted.n,
+            "from": None if query.first is None else query.first.isoformat(),
+            "to": None if query.last is None else query.last.isoformat(),
+            "level": query.level,
+            "std_error": one(estimate.std_error, 3),
+            "std_error_share": one(estimate.std_error / fitted.n, 12),
+            "significance_threshold": one(estimate.significance_threshold(), 3),
+            "prior": {"asked": fitted.prior, "fitted": prior.name, "method": prior.method, "why": list(prior.notes)},
+            "suspect_reports": self.suspect,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+        if self.top is not None:
+            made["top"] = {"k": len(self.top), "items": plain(self._listed(self.top))}
+        if self.hitters is not None:
+            limit = self.hitters.threshold
+            chosen = {"threshold": None if limit is None else one(limit, 3), "rule": self.hitters.rule}
+            made["hitters"] = chosen | {"items": plain(self._listed(self.hitters))}
+        if self.top is None and self.hitters is None:
+            made["items"] = plain(self._rows(None))
+        return made
+
+    def render(self) -> Rendered:
+        """The answer in the format that was asked for."""
+        return self.rendered(self.query.format)
+
+    def _listed(self, hits: HeavyHitters) -> Table:
+        """The rows of these items, with the probability of each."""
+        rows = self._rows(hits.indices)
+        probability = np.round(hits.probabilities, 6)
+        return Table({**rows.columns, "probability": probability}, repr(hits).strip("<>"), rows.formats)
+
+    def _rows(self, chosen: Places | None) -> Table:
+        """The rows of these items, or of all items in the order of the plan."""
+        fitted = self.fitted
+        n, items = fitted.n, fitted.plan.domain.items
+        raw, calibrated = fitted.estimate, fitted.calibrated
+        low, high = calibrated.interval(self.query.level)
+
+        def of(values: Vector) -> Vector:
+            return values if chosen is None else values[chosen]
+
+        numbered = isinstance(items, range)
+        names: Any = np.arange(len(items)) if numbered else items
+        if chosen is not None:
+            names = chosen if numbered else [items[place] for place in chosen.tolist()]
+        frequency, low, high = of(calibrated.frequencies), of(low), of(high)
+        columns = {
+            "item": names,
+            "raw": users(of(raw.frequencies)),
+            "raw_std_error": users(raw.std_error_at(of(raw.frequencies))),
+            "frequency": users(frequency),
+            "low": low.astype(np.int64),
+            "high": high.astype(np.int64),
+            "share": shares(frequency, n),
+            "share_low": shares(low, n),
+            "share_high": shares(high, n),
+        }
+        return Table(columns, f"{len(names):,} items among {n:,} users, intervals of {self.query.level:.0%}")
+
+
+def answer_estimates(
+    aggregate: Aggregate,
+    query: EstimatesQuery | None = None,
+    *,
+    minimum: int = 1,
+    suspect: int = 0,
+    fitted: Fitted | None = None,
+) -> EstimatesAnswer:
+    """Answer a query about the reports of one range of days.
+
+    Fewer reports than `minimum` are a `TooFewReportsError`, and nothing is estimated. `fitted` is what `fit` gave for
+    the same aggregate and prior before, if it was kept. `suspect` is the number of reports that were flagged.
+
+    >>> from localdp import Plan
+    >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
+    >>> answer = answer_estimates(aggregate, EstimatesQuery.read({"top": "1"}), minimum=100)
+    >>> answer.document()["top"]["items"]["item"]
+    ['tea']
+    """
+    check_enough(aggregate.n, minimum)
+    asked = query or EstimatesQuery()
+    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior), suspect)

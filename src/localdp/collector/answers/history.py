@@ -1,0 +1,223 @@
+"""How frequencies moved: some items by UTC day or by ISO week, each period estimated from its own reports.
+
+A period with fewer reports than the plan's minimum is *withheld*: the answer has the period and its number of reports,
+and no estimates. It is not merged with its neighbours, because then a point of the curve would stand for another
+stretch of time than its label says, and for another one tomorrow. Weeks are there for plans whose days are thin. A
+period without reports is a gap, which the answer lists too.
+
+The minimum keeps readers from taking noise for news. It is no protection of privacy, and need not be one: every single
+report is protected on its device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from localdp.collector.answers.fitted import Fit, Fitted, check_enough, fit, merged
+from localdp.collector.answers.queries import HistoryQuery
+from localdp.collector.answers.rendering import Answer, Rendered, plain, shares, users
+from localdp.errors import InvalidInputError, UnknownItemError
+from localdp.files.base import UNKNOWN
+from localdp.files.csv import item_finder
+from localdp.items import Item
+from localdp.plan import Aggregate, Plan
+from localdp.table import Table
+from localdp.types import Places, Vector
+
+MOST_PERIODS = 1_000
+"""The largest number of periods in one history."""
+
+ESTIMATED, WITHHELD, EMPTY = "estimated", "withheld", "no reports"
+
+_NUMBERS = ("raw", "raw_std_error", "frequency", "low", "high", "share", "share_low", "share_high")
+_ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Period:
+    """One day, or the days of one ISO week that lie in the range, with what its reports say."""
+
+    name: str
+    first: date
+    last: date
+    n: int
+    fitted: Fitted | None
+    """None if there are no reports, or fewer than the minimum."""
+
+    @property
+    def status(self) -> str:
+        """Whether the period is estimated, withheld, or without reports."""
+        if self.fitted is not None:
+            return ESTIMATED
+        return WITHHELD if self.n else EMPTY
+
+    def numbers(self, places: Places, level: float) -> dict[str, Vector]:
+        """The estimates of these items; NaN if nothing is estimated."""
+        if self.fitted is None:
+            return dict.fromkeys(_NUMBERS, np.full(places.size, np.nan))
+        raw, calibrated = self.fitted.estimate, self.fitted.calibrated
+        low, high = (side[places] for side in calibrated.interval(level))
+        frequency = calibrated.frequencies[places]
+        return {
+            "raw": users(raw.frequencies[places]),
+            "raw_std_error": users(raw.std_error_at(raw.frequencies[places])),
+            "frequency": users(frequency),
+            "low": low,
+            "high": high,
+            "share": shares(frequency, self.n),
+            "share_low": shares(low, self.n),
+            "share_high": shares(high, self.n),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryAnswer(Answer):
+    """The periods in order, and the estimates of the chosen items in each of them."""
+
+    plan: Plan
+    query: HistoryQuery
+    minimum: int
+    places: Places
+    """The indices of the items: in the order asked for, or the most frequent first."""
+    periods: tuple[Period, ...]
+
+    @property
+    def items(self) -> list[Item]:
+        """The chosen items."""
+        return [self.plan.domain.items[place] for place in self.places.tolist()]
+
+    @cached_property
+    def _numbers(self) -> list[dict[str, Vector]]:
+        """For each period, the estimates of the chosen items."""
+        return [period.numbers(self.places, self.query.level) for period in self.periods]
+
+    def overview(self) -> Table:
+        """The periods: their names and days, their numbers of reports, and whether they are estimated."""
+        columns = {
+            "period": [period.name for period in self.periods],
+            "from": [period.first.isoformat() for period in self.periods],
+            "to": [period.last.isoformat() for period in self.periods],
+            "n": np.array([period.n for period in self.periods], np.int64),
+            "status": [period.status for period in self.periods],
+        }
+        return Table(columns, f"{len(self.periods):,} periods")
+
+    def table(self) -> Table:
+        """One row for each period and item; numbers that are not estimated are NaN."""
+        count, overview = len(self.items), self.overview()
+        columns: dict[str, Any] = {}
+        for name, values in overview.columns.items():
+            repeated = isinstance(values, np.ndarray)
+            columns[name] = np.repeat(values, count) if repeated else [value for value in values for _ in range(count)]
+        columns["item"] = self.items * len(self.periods)
+        for name in _NUMBERS:
+            columns[name] = np.concatenate([numbers[name] for numbers in self._numbers])
+        return Table(columns, f"{count} items in {overview.title}")
+
+    def document(self) -> dict[str, Any]:
+        """The answer as a JSON value. Each item has one list for each number, with null where nothing is estimated."""
+        series = []
+        for place, item in enumerate(self.items):
+            found: dict[str, Any] = {"item": item}
+            for name in _NUMBERS:
+                column = [float(numbers[name][place]) for numbers in self._numbers]
+                found[name] = [None if np.isnan(value) else value for value in column]
+            series.append(found)
+        return {
+            "plan": self.plan.fingerprint,
+            "by": self.query.by,
+            "level": self.query.level,
+            "prior": self.query.prior,
+            "minimum": self.minimum,
+            "periods": plain(self.overview()),
+            "series": series,
+        }
+
+    def render(self) -> Rendered:
+        """The answer in the format that was asked for."""
+        return self.rendered(self.query.format)
+
+
+def answer_history(
+    plan: Plan,
+    days: Mapping[date, Aggregate],
+    query: HistoryQuery | None = None,
+    *,
+    minimum: int = 1,
+    fit: Fit = fit,
+) -> HistoryAnswer:
+    """Answer how items moved, from the aggregate of each UTC day.
+
+    Without a range in the query, it runs from the first to the last day with reports. If all days of the range together
+    have fewer reports than `minimum`, that is a `TooFewReportsError`. `fit` may be a function that remembers what it
+    has fitted: most days never change again.
+
+    >>> from localdp import Plan
+    >>> plan = Plan(["tea", "milk"], epsilon=2.0)
+    >>> days = {date(2026, 11, day): plan.simulate([700, 300], seed=day) for day in (1, 3)}
+    >>> answer_history(plan, days, minimum=100).overview()["status"]
+    ['estimated', 'no reports', 'estimated']
+    """
+    asked = query or HistoryQuery()
+    reported = {day: aggregate for day, aggregate in days.items() if aggregate.n and _inside(day, asked)}
+    whole = merged(plan, reported.values())
+    check_enough(whole.n, minimum)
+    first, last = asked.first or min(reported), asked.last or max(reported)
+    stretches = list(_stretches(first, last, asked.by))
+    places = _places(plan, asked.items)
+    if not asked.items:
+        places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
+    periods = []
+    for name, start, end in stretches:
+        own = [reported[day] for day in _each_day(start, end) if day in reported]
+        aggregate = own[0] if len(own) == 1 else merged(plan, own)
+        enough = aggregate.n >= max(minimum, 1)
+        periods.append(Period(name, start, end, aggregate.n, fit(aggregate, asked.prior) if enough else None))
+    return HistoryAnswer(plan, asked, minimum, places, tuple(periods))
+
+
+def _inside(day: date, query: HistoryQuery) -> bool:
+    return (query.first is None or query.first <= day) and (query.last is None or day <= query.last)
+
+
+def _places(plan: Plan, items: tuple[str, ...]) -> Places:
+    """The indices of items that are given as text; `UnknownItemError` for one that the plan does not have."""
+    find = item_finder(plan.domain)
+    places = [find(item) for item in items]
+    if UNKNOWN in places:
+        unknown = items[places.index(UNKNOWN)]
+        hint = plan.domain.near_miss(unknown)
+        raise UnknownItemError(
+            f"{unknown!r:.60} is not an item of this plan" + (f": {hint}" if hint else ": items are written as in CSV")
+        )
+    return np.array(places, np.intp)
+
+
+def _stretches(first: date, last: date, by: str) -> Iterable[tuple[str, date, date]]:
+    """The name, the first and the last day of each period of the range, in order."""
+    length = (last - first).days + 1
+    count = length if by == "day" else length // 7 + 2
+    if count > MOST_PERIODS:
+        other = "ask for fewer days, or for by=week" if by == "day" else "ask for fewer days"
+        raise InvalidInputError(
+            f"a history has at most {MOST_PERIODS:,} periods, and the range from {first} to {last} has about "
+            f"{count:,}: {other}"
+        )
+    start = first
+    while start <= last:
+        end = start if by == "day" else min(start + timedelta(days=7 - start.isoweekday()), last)
+        year, week, _ = start.isocalendar()
+        yield start.isoformat() if by == "day" else f"{year}-W{week:02}", start, end
+        if end == date.max:
+            return
+        start = end + _ONE_DAY
+
+
+def _each_day(first: date, last: date) -> Iterable[date]:
+    return (first + timedelta(days=place) for place in range((last - first).days + 1))
