@@ -65,3 +65,15 @@ def test_a_plan_that_is_hardest_says_so():
 def test_chains_are_compared_with_chains():
     answer = fake_users(ldp.Plan(50, "auto", 2.0, once=0.5), 1_000)
     assert {other.mechanism for other in answer.others} == set(CHAINS)
+
+
+def test_plans_for_sets_are_compared_with_plans_for_sets():
+    plan = ldp.Plan(20, "grr", 1.0, set_size=3)
+    found = fake_users(plan, 1_000)
+    mechanism = plan.mechanism
+    assert found.push == pytest.approx(float((1 - mechanism.q) / (mechanism.p - mechanism.q)))
+    assert found.items_at_once == 1
+    by_name = {other.mechanism: other for other in found.others}
+    assert by_name["grr"] == found.own
+    assert by_name["oue"].push == pytest.approx(3 * fake_users(ldp.Plan(21, "oue", 1.0), 1_000).push)
+    assert by_name["oue"].items_at_once == 20

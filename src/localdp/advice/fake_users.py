@@ -38,6 +38,7 @@ from localdp.mechanisms import (
     HadamardResponse,
     LinearLocalHashing,
     Mechanism,
+    PaddingAndSampling,
     RandomizedResponse,
     SubsetSelection,
 )
@@ -156,7 +157,9 @@ def fake_users(plan: Plan, users: int) -> FakeUsers:
     once = mechanism.requested_once if isinstance(mechanism, Chain) else None
     own = Forged.under(mechanism, n)
     shapes = (shaped("equal", mechanism.size, n),)
-    every = [Forged.under(option.made, n) for option in every_option(mechanism.requested_epsilon, shapes, once)]
+    set_size = mechanism.set_size if isinstance(mechanism, PaddingAndSampling) else None
+    options = every_option(mechanism.requested_epsilon, shapes, once, set_size)
+    every = [Forged.under(option.made, n) for option in options]
     if own not in every:
         every.append(own)
     return FakeUsers(own, tuple(sorted(every, key=lambda forged: forged.push)))
@@ -169,6 +172,9 @@ def in_users(number: float) -> str:
 
 def _items_at_once(mechanism: Mechanism) -> int | None:
     """The most items that one report of the mechanism can support; None if that is not known."""
+    if isinstance(mechanism, PaddingAndSampling):
+        most = _items_at_once(mechanism.inner)
+        return None if most is None else min(most, mechanism.size)
     if isinstance(mechanism, IndependentBits | HadamardResponse):  # of `hr`, column 0 supports all items
         return mechanism.size
     if isinstance(mechanism, RandomizedResponse):

@@ -151,8 +151,10 @@ class Option:
         return f"<{self.mechanism} at epsilon {self.epsilon:g}: standard error {self.standard_error:.6g}>"
 
 
-def every_option(epsilon: float, shapes: tuple[Shape, ...], once: float | None = None) -> tuple[Option, ...]:
-    """All mechanisms that can be made at this epsilon; with `once`, all chains.
+def every_option(
+    epsilon: float, shapes: tuple[Shape, ...], once: float | None = None, set_size: int | None = None
+) -> tuple[Option, ...]:
+    """All mechanisms that can be made at this epsilon; with `once`, all chains; with `set_size`, for users with sets.
 
     Without `dbit`, whose accuracy depends on the number of its answers.
     """
@@ -160,7 +162,9 @@ def every_option(epsilon: float, shapes: tuple[Shape, ...], once: float | None =
     others = (name for name in MECHANISMS if name not in (*ORDER, "dbit"))
     for name in (*ORDER, *others) if once is None else CHAINS:
         try:
-            options.append(Option(create(name, shapes[0].items, epsilon, once=once).mechanism, shapes))
+            options.append(
+                Option(create(name, shapes[0].items, epsilon, once=once, set_size=set_size).mechanism, shapes)
+            )
         except (ImpureMechanismError, EpsilonError):
             continue
     return tuple(options)
