@@ -7,6 +7,7 @@ that also holds for how random bytes become a report.
                               For each chain also: random bytes -> permanent response -> several reports
     vectors/v1/hash.json      the hash of `olh` and `blh`
     vectors/v1/field.json     the field and the hash of `llh`
+    vectors/v1/sets.json      plans whose users hold sets: plan, set and random bytes -> report
     vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from set_vectors import set_vectors
 
 from localdp.checks.replay import Replay
 from localdp.errors import WireError
@@ -259,7 +261,7 @@ def main() -> None:
     """Write all files."""
     FOLDER.mkdir(exist_ok=True)
     contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS)}
-    contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors()}
+    contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors(), "sets": set_vectors()}
     for name, content in contents.items():
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")

@@ -119,6 +119,28 @@ def dbit(plan: dict, item: int, words: Words) -> list[int]:
     return bits
 
 
+def element(plan: dict, held: list[int], words: Words) -> tuple[int, int]:
+    """The element that a user who holds these items reports, and the number of elements that there are."""
+    d, most, grr = size(plan), plan["set_size"], plan["mechanism"] == "grr"
+    place, word = words.below(most), words.word()
+    if len(held) > most:
+        drawn = sorted(held)[word * len(held) >> 64]
+    elif place < len(held):
+        drawn = sorted(held)[place]
+    else:
+        drawn = d + place if grr else d
+    return drawn, d + (most if grr else 1)
+
+
+def of_set(plan: dict, held: list[int], words: Words) -> list[int]:
+    """The bits of the report of a set, by grr, sue or oue."""
+    drawn, elements = element(plan, held, words)
+    if plan["mechanism"] != "grr":
+        return unary(words, elements, drawn, plan["parameters"])
+    truthful, other = words.event(int(plan["parameters"]["truth"])), words.below(elements)
+    return binary(drawn if truthful else other, (elements - 1).bit_length())
+
+
 def size(plan: dict) -> int:
     domain = plan["domain"]
     return domain["size"] if "size" in domain else len(domain["items"])

@@ -206,8 +206,8 @@ def test_what_is_no_list_of_sets_is_refused(values, error, message):
     [
         ({"set_size": 0}, "set_size, the number of items that a user may hold, .* 0"),
         ({"set_size": 2.5}, "set_size"),
-        ({"set_size": 2, "once": 0.5}, "set_size goes neither with once nor with answers"),
-        ({"set_size": 2, "mechanism": "dbit", "answers": 2}, "set_size goes neither with once nor with answers"),
+        ({"set_size": 2, "once": 0.5}, "set_size goes neither with once nor with dbit"),
+        ({"set_size": 2, "mechanism": "dbit"}, "set_size goes neither with once nor with dbit"),
     ],
 )
 def test_set_sizes_that_do_not_fit_are_refused(options, message):

@@ -188,13 +188,15 @@ def create(
         )
     if answers is not None and name != "dbit":
         raise InvalidInputError(f"only dbit takes a number of answers, and {name!r:.60} does not: leave out answers")
-    if set_size is not None and (once is not None or answers is not None):
-        raise InvalidInputError("set_size goes neither with once nor with answers: leave out one of them")
+    if set_size is not None and (once is not None or name == "dbit"):
+        raise InvalidInputError("set_size goes neither with once nor with dbit: leave out one of them")
     if once is not None:
         return _chain(name, size, epsilon, once)
     if name == "auto":
         kinds = tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs)
-        return choose(kinds if set_size is None else _for_sets(kinds, set_size), size, epsilon)
+        if set_size is None:
+            return choose(kinds, size, epsilon)
+        return choose(_for_sets(tuple(kind for kind in kinds if kind is not DBitFlip), set_size), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError.of(_IMPURE[name])
     if name in CHAINS:
