@@ -10,7 +10,7 @@ from command import localdp
 
 @pytest.mark.slow
 def test_demo_shows_what_was_learnt_and_writes_the_report(tmp_path):
-    shown = localdp("demo", cwd=tmp_path)
+    shown = localdp("demo", cwd=tmp_path, fresh=True)
     assert shown.returncode == 0, shown.stderr
     for word in (
         "908,576",
@@ -42,7 +42,8 @@ def test_demo_shows_what_was_learnt_and_writes_the_report(tmp_path):
 def test_reproduce_runs_on_a_file(tmp_path):
     lines = [" ".join(str(item) for item in range(60) if item == 0 or line % (item + 1) == 0) for line in range(2_000)]
     (tmp_path / "own.dat").write_text("\n".join(lines))
-    done = localdp("reproduce", "--data", "own.dat", "--trials", "1", "--quick", "--out", "run", cwd=tmp_path)
+    command = ("reproduce", "--data", "own.dat", "--trials", "1", "--quick", "--out", "run")
+    done = localdp(*command, cwd=tmp_path, fresh=True)
     assert done.returncode == 0, done.stderr
     assert "own.dat" in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 80

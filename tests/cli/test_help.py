@@ -16,11 +16,11 @@ COMMANDS = ("demo", "advise", "plan", "privatize", "report", "aggregate", "estim
 
 
 def test_help_lists_the_commands_and_the_version_is_told(tmp_path):
-    helped = localdp("--help", cwd=tmp_path)
+    helped = localdp("--help", cwd=tmp_path, fresh=True)
     assert helped.returncode == 0
     for command in COMMANDS:
         assert command in helped.stdout
-    assert localdp("--version", cwd=tmp_path).stdout.strip() == ldp.__version__
+    assert localdp("--version", cwd=tmp_path, fresh=True).stdout.strip() == ldp.__version__
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
@@ -45,7 +45,7 @@ def test_help_loads_nothing_heavy(tmp_path):
 
 
 def test_nothing_asked_shows_the_help(tmp_path):
-    done = localdp(cwd=tmp_path)
+    done = localdp(cwd=tmp_path, fresh=True)
     assert done.returncode == 2
     assert "Usage" in done.stdout + done.stderr
     assert "; see" not in done.stderr

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from command import COMMAND
@@ -85,6 +86,16 @@ def test_a_signal_while_modules_are_imported_shows_no_traceback(tmp_path, number
     assert list(tmp_path.iterdir()) == []
 
 
+def _wait_for_children(process):
+    """Until the process has started others and they had a second to begin; 8 seconds where the system does not tell."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        time.sleep(7)
+    while children.exists() and process.poll() is None and len(children.read_text().split()) < 2:
+        time.sleep(0.05)
+    time.sleep(1)
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_reproduce_and_its_processes_in_one_line(tmp_path):
     with subprocess.Popen(  # noqa: S603
@@ -95,7 +106,7 @@ def test_ctrl_c_ends_reproduce_and_its_processes_in_one_line(tmp_path):
         preexec_fn=_listen,
         start_new_session=True,
     ) as process:
-        time.sleep(8)
+        _wait_for_children(process)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
         shown = process.communicate(timeout=120)[1]
     assert process.returncode == 130

@@ -15,7 +15,9 @@ import localdp as ldp
 @pytest.mark.slow
 def test_the_pipeline_estimates_what_people_hold(collected, tmp_path):
     done = localdp(
-        "estimate", collected / "counts.agg", "-o", "all.parquet", "--plot", "top.svg", "--json", cwd=tmp_path
+        *("estimate", collected / "counts.agg", "-o", "all.parquet", "--plot", "top.svg", "--json"),
+        cwd=tmp_path,
+        fresh=True,
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
@@ -140,7 +142,7 @@ def test_a_catch_all_takes_every_value_that_is_not_listed(tmp_path):
 def test_unknown_values_are_dropped_and_counted_when_asked(collected, tmp_path):
     (tmp_path / "some.csv").write_text("name\nproduct 1\nnothing\nproduct 2\n")
     command = ("privatize", "some.csv", "-p", collected / "plan.json", "-o", "r.csv")
-    refused = localdp(*command, cwd=tmp_path)
+    refused = localdp(*command, cwd=tmp_path, fresh=True)
     assert refused.returncode == 2
     assert (
         "row 2 below the header of some.csv is not an item of the plan: make the plan with a catch-all"

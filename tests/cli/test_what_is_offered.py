@@ -55,7 +55,7 @@ def test_the_names_that_are_offered_are_those_that_exist():
 
 
 def test_python_and_the_command_have_one_rule_and_say_it(collected, tmp_path):
-    shown = localdp("hitters", collected / "counts.agg", "-t", "1%", cwd=tmp_path)
+    shown = localdp("hitters", collected / "counts.agg", "-t", "1%", cwd=tmp_path, fresh=True)
     hits = ldp.Aggregate.load(collected / "counts.agg").estimate().calibrate().heavy_hitters("1%")
     assert shown.stdout == f"{hits.table().text(len(hits))}\n"
     assert "(rule mean)" in shown.stdout

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
 import shutil
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import localdp as ldp
+from localdp import plots
 from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
-from localdp.experiments import reproduce
+from localdp.experiments import output, reproduce, runs
 from localdp.experiments.claims import claims
 from localdp.experiments.claims.verdicts import VERDICTS
+from localdp.experiments.measures import goodness
 from localdp.experiments.measures.trials import run
 from localdp.experiments.output import is_ours, rewrite, write
-from localdp.experiments.reproduce import TRIALS
+from localdp.experiments.reproduce import TRIALS, _pool
 from localdp.experiments.results import Results
 from localdp.experiments.sections import SECTIONS
 from localdp.experiments.tasks import AUTO, LIKELIHOOD, MOMENTS, ORACLE, RAW, ZERO, Task
 
+EVALUATION = sys.modules[reproduce.__module__]
 SMALL = Dataset("small", (30_000 / np.arange(1, 201) ** 1.3).astype(np.int64) + 1, "Falls as rank^-1.3.", True)
+
+
+@contextmanager
+def _no_pool():
+    """Runs trials here, where other processes would have to import everything first."""
+    yield SimpleNamespace(map=map)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cheap_trials():
+    """Few simulated surveys in each test of a family, and no pool: the test of the command has all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(goodness, "REPLICATES", 4)
+        patch.setattr(EVALUATION, "_pool", _no_pool)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +55,12 @@ def written(tmp_path_factory):
     steps = []
     results = reproduce([SMALL], folder, trials=2, quick=True, progress=lambda done, of: steps.append((done, of)))
     return folder, results, steps
+
+
+def test_a_trial_measures_the_same_in_a_process_of_its_own():
+    task = Task(SMALL, "oue", 4.0, experiment="optimality")
+    with _pool() as pool:
+        assert list(pool.map(runs.run, [task])) == [runs.run(task)]
 
 
 def test_a_trial_measures_what_it_says():
@@ -97,6 +125,8 @@ def test_the_page_needs_nothing_from_outside(written):
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in page
     assert page.count("data:image/png;base64,") == len(SECTIONS)
+    for picture in written[0].glob("*.png"):
+        assert base64.b64encode(picture.read_bytes()).decode() in page
 
 
 @pytest.mark.slow
@@ -140,7 +170,10 @@ def test_a_folder_that_holds_anything_else_is_kept(tmp_path, content):
 
 
 @pytest.mark.slow
-def test_a_run_is_replaced(written, tmp_path):
+def test_a_run_is_replaced(written, tmp_path, monkeypatch):
+    monkeypatch.setattr(EVALUATION, "gather", lambda _tasks, _found: written[1])
+    empty = dict.fromkeys(output.FIGURES, lambda _results, _data: plots.figure())
+    monkeypatch.setattr(output, "FIGURES", empty)  # drawing takes longer than everything else
     folder = shutil.copytree(written[0], tmp_path / "run")
     assert is_ours(folder)
     (folder / "report.md").write_text("old")

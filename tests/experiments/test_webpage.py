@@ -68,7 +68,7 @@ def test_nothing_in_a_page_is_markup(place):
 
 def test_a_picture_is_a_png_inside_the_page():
     figure = plots.figure()
-    drawn = webpage.picture(figure, "empty")
+    drawn = webpage.picture(webpage.as_png(figure), "empty")
     kind, _, data = drawn.source.partition(",")
     assert kind == "data:image/png;base64"
     assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")

@@ -207,7 +207,9 @@ def _page(data: Dataset, tables: list[TitledTable], calibrated: Calibrated, hitt
         title="localdp: a demonstration",
         introduction=[data.note, _EXPLANATION],
         tables=tables,
-        pictures=[webpage.picture(plots.figure_of(axes), caption) for caption, axes in pictures.items()],
+        pictures=[
+            webpage.picture(webpage.as_png(plots.figure_of(axes)), caption) for caption, axes in pictures.items()
+        ],
         commands=NEXT_COMMANDS,
     )
 

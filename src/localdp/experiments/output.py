@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from localdp.datasets import Dataset
 from localdp.experiments import webpage
@@ -23,10 +22,7 @@ from localdp.experiments.results import Results, to_csv
 from localdp.experiments.sections import SECTIONS
 from localdp.experiments.tables import Found, ReportTable, claim_tables, hitter_table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_Drawn = dict[tuple[str, str], "Figure"]  # by the label of the data set and the name of the figure
+_Drawn = dict[tuple[str, str], bytes]  # PNG, by the label of the data set and the name of the figure
 
 TITLE = "Calibrate, reproduced"
 FORMAT = "localdp-reproduction/2"
@@ -36,14 +32,14 @@ _FORMATS = ("localdp-reproduction/1", FORMAT)  # folders of either may be replac
 def write(results: Results, datasets: list[Dataset], trials: int, command: str, folder: Path) -> None:
     """Write everything into the folder, which exists. `trials` and `command` are shown on the pages."""
     found = {data.label: list(claims(results, data)) for data in datasets}
-    drawn = {
-        (data.label, section.figure): FIGURES[section.figure](results, data)
-        for data in datasets
-        for section in SECTIONS
-    }
-    for (label, name), figure in drawn.items():
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            figure.savefig(folder / f"{name}-{_slug(label)}.{kind}", metadata=metadata)
+    drawn: _Drawn = {}
+    for data in datasets:
+        for section in SECTIONS:
+            figure = FIGURES[section.figure](results, data)
+            path = folder / f"{section.figure}-{_slug(data.label)}"
+            drawn[data.label, section.figure] = webpage.as_png(figure)
+            path.with_suffix(".png").write_bytes(drawn[data.label, section.figure])
+            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     for section in SECTIONS:
         if section.wanted is not None:
             (folder / f"{section.figure}.csv").write_text(to_csv(results.select(section.wanted)), "utf-8")

@@ -31,11 +31,16 @@ class Picture:
     source: str
 
 
-def picture(figure: Figure, caption: str) -> Picture:
-    """Draw a figure as a PNG that travels inside the page."""
+def as_png(figure: Figure) -> bytes:
+    """Draw a figure as a PNG."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", metadata={"Software": None})
-    encoded = base64.b64encode(drawn.getvalue()).decode("ascii")
+    return drawn.getvalue()
+
+
+def picture(png: bytes, caption: str) -> Picture:
+    """A PNG that travels inside the page."""
+    encoded = base64.b64encode(png).decode("ascii")
     return Picture(caption, f"data:image/png;base64,{encoded}")
 
 

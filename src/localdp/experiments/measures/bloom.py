@@ -100,6 +100,9 @@ def run(task: Task) -> Measurements:
         measured[None, name, "noise distance"] = test.distance
         measured[None, name, "noise p-value"] = test.p_value
         measured[None, name, "noise deviation / stated"] = float(noise.std()) / deviation
-        measured[None, name, "noise skewness"] = float(np.mean((noise - noise.mean()) ** 3) / max(spread, 1e-300) ** 3)
-        measured[None, name, "noise repeated"] = float(np.corrcoef(noise, again)[0, 1]) if spread > 0 else float("nan")
+        varies = spread > 0  # the noise of very few users may be the same for all items
+        measured[None, name, "noise skewness"] = (
+            float(np.mean((noise - noise.mean()) ** 3) / spread**3) if varies else float("nan")
+        )
+        measured[None, name, "noise repeated"] = float(np.corrcoef(noise, again)[0, 1]) if varies else float("nan")
     return measured
