@@ -1,7 +1,7 @@
 """Run commands of `localdp` in forks of one process that has imported everything: most of a short command is imports.
 
 Each command still has a process of its own, so that nothing it does is seen by the next one. The process that is forked
-has no threads and has run nothing; it ends when the socket is closed, also if the tests end early.
+has run nothing but imports; it ends when the socket is closed, also if the tests end early.
 """
 
 from __future__ import annotations
