@@ -14,7 +14,7 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	$(BIN)/localdp demo
 	@echo "  . $(BIN)/activate                        # puts localdp on your path"
 
-test: lint  ## Run the linters, the type checker and every test: ten minutes on two processors, with set-up
+test: lint $(VENV)/js  ## Run the linters, the type checker and every test: ten minutes on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
@@ -29,7 +29,7 @@ docs: $(VENV)/docs  ## Build the documentation into docs/_build
 bench: $(VENV)/fast  ## Measure us, other libraries and the machine in one run, ten minutes (BENCH=--quick: one)
 	$(BIN)/localdp bench --peers benchmarks/.peers $(BENCH)
 
-audit: $(VENV)/test  ## Audit privacy: statistics, mutants that must be caught, damaged input that must be refused
+audit: $(VENV)/test $(VENV)/js  ## Audit privacy: statistics, mutants that must be caught, damaged input that must be refused
 	$(BIN)/python audits/run.py
 
 reproduce: $(VENV)/base  ## Run the paper's evaluation (24 trials) into docs/reproduction
@@ -39,7 +39,7 @@ vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: l
 	$(BIN)/python vectors/generate.py
 
 clean:  ## Remove the environment and everything built
-	rm -rf $(VENV) benchmarks/.peers docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) js/node_modules js/dist benchmarks/.peers docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # The extras are those that the demo and the tutorial need.
 $(VENV)/base: pyproject.toml
@@ -59,3 +59,11 @@ $(VENV)/test: $(VENV)/base
 $(VENV)/docs: $(VENV)/base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
+
+# The JavaScript client needs Node; without it, its tests are skipped.
+$(VENV)/js: js/package.json js/tsconfig.json $(wildcard js/src/*.js js/src/*/*.js) | $(VENV)/base
+	@if command -v npm > /dev/null; then \
+		cd js && npm install --no-package-lock --no-audit --no-fund --loglevel=error && npm run --silent build && touch ../$@; \
+	else \
+		echo "Node is not installed, so the tests of the JavaScript client are skipped"; \
+	fi

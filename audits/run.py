@@ -3,6 +3,7 @@
 python audits/run.py                        the whole audit
 python audits/run.py --mutants              the mutants only
 python audits/run.py --mutants --markdown   the same, and write the list into docs/checks.md
+python audits/run.py --javascript           the JavaScript client only
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from audits import javascript
 from audits.fuzz import fuzz
 from audits.mutants import MUTANTS, page, runner
 from localdp.checks.audit import FLOOR, audit
@@ -24,6 +26,7 @@ from localdp.mechanisms import CHAINS, MECHANISMS, Mechanism
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SIZE = 16  # items
 TRIALS = 1_000_000  # reports of each of two values
+MUTANT_TRIALS = 50_000  # reports of each value of a JavaScript client with a fault
 KILLS = 1_000  # clients killed at different lines
 TOTAL_ERROR = 1e-6  # the probability that any of the bounds is wrong
 
@@ -78,8 +81,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", action="store_true", help="run the mutants only")
     parser.add_argument("--markdown", action="store_true", help="write the list of mutants into docs/checks.md")
+    parser.add_argument("--javascript", action="store_true", help="audit the JavaScript client only")
     asked = parser.parse_args()
     started = time.perf_counter()
+    if asked.javascript:
+        return 0 if javascript.run(TRIALS, MUTANT_TRIALS) else 1
     audited = asked.mutants or audit_all()
     outcomes = catch_all()
     caught = all(outcome.caught for outcome in outcomes)
@@ -88,7 +94,8 @@ def main() -> int:
     print()
     refused = asked.mutants or fuzz()
     remembered = asked.mutants or kill_clients()
-    passed = audited and caught and refused and remembered
+    same = asked.mutants or javascript.run(TRIALS, MUTANT_TRIALS)
+    passed = audited and caught and refused and remembered and same
     print(f"\n{'passed' if passed else 'FAILED'} in {time.perf_counter() - started:.0f} s")
     return 0 if passed else 1
 

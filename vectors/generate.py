@@ -9,6 +9,8 @@ that also holds for how random bytes become a report.
     vectors/v1/field.json     the field and the hash of `llh`
     vectors/v1/sets.json      plans whose users hold sets: plan, set and random bytes -> report
     vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
+    vectors/v1/plans.json     plan -> fingerprint and realised epsilon; malformed plan or one past a limit -> code
+    vectors/v1/devices.json   key -> words of the keystream; secret, plan and index -> key, digest, permanent response
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from device_vectors import device_vectors
 from numpy.typing import NDArray
+from plan_vectors import bad_plans, good_plans
 from set_vectors import set_vectors
 
 from localdp.checks.replay import Replay
@@ -262,6 +266,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS)}
     contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors(), "sets": set_vectors()}
+    contents["plans"] = {"good": list(good_plans()), "bad": list(bad_plans())}
+    contents["devices"] = device_vectors()
     for name, content in contents.items():
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")

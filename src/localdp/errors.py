@@ -43,6 +43,8 @@ class DomainError(InvalidInputError):
 class UnknownItemError(InvalidInputError):
     """A value that is not in the domain."""
 
+    code = "unknown-item"
+
 
 class FrequencyError(InvalidInputError):
     """Frequencies, counts or estimates that are negative, not whole, not finite or of the wrong length."""
@@ -79,11 +81,18 @@ class ChannelTooLargeError(InvalidInputError):
 
 
 class PlanError(InvalidInputError):
-    """Text that is not a plan, or a plan with other parameters than its epsilon gives."""
+    """Text that is not a plan, or a plan with other parameters than its epsilon gives.
+
+    Clients in other languages use the same `code`.
+    """
+
+    code = "bad-plan"
 
 
 class PlanLimitError(PlanError):
     """A plan that asks more of a device than its owner or the library allows."""
+
+    code = "plan-limit"
 
 
 class PlanMismatchError(InvalidInputError):

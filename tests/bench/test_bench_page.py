@@ -10,6 +10,7 @@ from paths import ROOT
 from localdp.bench import page
 from localdp.bench.cases import Case, PeerProtocol
 from localdp.bench.growth import Growth
+from localdp.bench.javascript import InJavaScript
 from localdp.bench.machine import Limits
 from localdp.bench.one_report import OneReport
 from localdp.bench.run import TEMPLATE
@@ -109,6 +110,13 @@ def test_one_report_in_a_call():
     took = {"privatize": 63e-6, "derived": 12.34e-6, "remembered": 0.4e-6}
     shown = page.one_at_a_time([OneReport("llh", 16_470, 1.0, took)]).splitlines()
     assert shown[2:] == ["| llh | 16,470 | 1 | 63 | 12.3 | 0.4 |"]
+
+
+def test_the_javascript_client():
+    measured = InJavaScript("oue", 16_470, 4.0, parse=21.25, first=4.04, fresh=0.02, derived=0.5)
+    shown = page.in_javascript([measured]).splitlines()
+    assert shown[2:] == ["| oue | 16,470 | 4 | 50,000 | 2,000 | 21.2 | 4.0 |"]
+    assert page.in_javascript([]) == "(Node was not there.)"
 
 
 def test_ways_to_start():

@@ -69,12 +69,13 @@ def test_a_run_fills_the_whole_page(environments, monkeypatch):
         "eight million people",
         "growth",
         "one report in a call",
+        "the JavaScript client",
         "starting",
     ]
     assert "{" not in page
     headings = re.findall("^#+ .*", run.TEMPLATE.read_text("utf-8"), re.MULTILINE)
     assert re.findall("^#+ .*", page, re.MULTILINE) == headings
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| oue | 100 |")]
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| oue | 100 | 64 |")]
     assert [row[4] for row in rows] == ["privatize", "aggregate"]
     assert rows[0][7] == "pure-ldp 1,000; multi-freq-ldpy 1,000"  # 0.004 s over 4 users
     assert "hadamard response 3,000" in page

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from localdp.bench.cases import ONE_THREAD, Case
 from localdp.bench.growth import Growth
+from localdp.bench.javascript import InJavaScript
 from localdp.bench.machine import EXPONENTIALS, Limits
 from localdp.bench.one_report import OneReport
 from localdp.bench.shares import Share
@@ -118,6 +119,22 @@ def growing(growths: Iterable[Growth]) -> str:
 def starting(best: Mapping[str, float]) -> str:
     """Seconds of each way to start."""
     return table(("", "best"), ([f"`{name}`", f"{took:.3f} s"] for name, took in best.items()))
+
+
+def in_javascript(measured: Iterable[InJavaScript]) -> str:
+    """Reports a second in Node, and the longest waits in milliseconds; a remark if nothing was measured."""
+    heads = ("", "d", "epsilon", "fresh, reports/s", "derived, reports/s", "first parse, ms", "first report, ms")
+    rows = [
+        [
+            one.mechanism,
+            f"{one.size:,}",
+            f"{one.epsilon:g}",
+            *(f"{1000 / took:,.0f}" for took in (one.fresh, one.derived)),
+            *(f"{took:.1f}" for took in (one.parse, one.first)),
+        ]
+        for one in measured
+    ]
+    return table(heads, rows) if rows else "(Node was not there.)"
 
 
 def one_at_a_time(measured: Iterable[OneReport]) -> str:

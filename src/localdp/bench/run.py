@@ -19,6 +19,7 @@ from pathlib import Path
 
 from localdp.bench import growth, page
 from localdp.bench.cases import CASES, LARGE, Case, measure
+from localdp.bench.javascript import measure_javascript
 from localdp.bench.machine import description
 from localdp.bench.one_report import measure_one_report
 from localdp.bench.peers import NAMES, Peer, versions
@@ -98,6 +99,8 @@ def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
     grown = _growth(scope)
     say("one report in a call")
     single = measure_one_report(scope.rounds)
+    say("the JavaScript client")
+    javascript = measure_javascript(scope.rounds)
     say("starting")
     text = TEMPLATE.read_text(encoding="utf-8").format(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -110,6 +113,7 @@ def run(environments: Path, scope: Scope, say: Callable[[str], None]) -> str:
         pipeline=page.end_to_end(pipelines),
         growth=page.growing(grown),
         single=page.one_at_a_time(single),
+        javascript=page.in_javascript(javascript),
         starting=page.starting(startup(scope.rounds)),
     )
     return f"{text}\nThe run took {time.perf_counter() - started:.0f} seconds.\n"

@@ -12,12 +12,16 @@ A bound above epsilon is a leak. A bound far below it means too much noise: accu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from localdp.mechanisms import Mechanism
 from localdp.plan import Plan
+
+Batches = Callable[[Plan, int, int], bytes]
+"""Makes a batch under a plan: from the index of the value that everybody holds, and the number of reports."""
 
 FLOOR = 0.85
 """The least share of epsilon for the bound. Correct mechanisms fail it about once in 1e9 audits of a million trials."""
@@ -47,8 +51,10 @@ class Audit:
         return self.bound < self.floor
 
 
-def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6) -> Audit:
+def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6, batches: Batches | None = None) -> Audit:
     """A lower bound on epsilon from `trials` reports of each of two values, made with secure randomness.
+
+    To audit another program, give a function `batches` that calls it.
 
     >>> from localdp.mechanisms import create
     >>> result = audit(create("grr", 2, 1.0).mechanism, trials=100_000)
@@ -57,14 +63,19 @@ def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6) ->
     """
     from scipy.stats import beta
 
-    likely, unlikely = (_hits(mechanism, value, trials) for value in (0, mechanism.size - 1))
+    likely, unlikely = (_hits(mechanism, value, trials, batches or _ours) for value in (0, mechanism.size - 1))
     low = beta.ppf(error / 2, likely, trials - likely + 1) if likely else 0.0
     high = beta.isf(error / 2, unlikely + 1, trials - unlikely)
     return Audit(mechanism, trials, math.log(low / high) if low > 0 else -math.inf)
 
 
-def _hits(mechanism: Mechanism, value: int, trials: int) -> int:
+def _ours(plan: Plan, value: int, trials: int) -> bytes:
+    """A batch that this library makes."""
+    return plan.privatize(np.full(trials, value)).to_bytes()
+
+
+def _hits(mechanism: Mechanism, value: int, trials: int, batches: Batches) -> int:
     """How many reports of this value support the first item and not the last."""
     plan = Plan(mechanism.size, mechanism)
-    rows = plan.read(plan.privatize(np.full(trials, value)).to_bytes()).rows
+    rows = plan.read(batches(plan, value, trials)).rows
     return int((mechanism.supports(rows, 0) & ~mechanism.supports(rows, mechanism.size - 1)).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from localdp.formats import bitstrings
 from localdp.kernels.counting import count_bits
 from localdp.mechanisms import Mechanism
 from localdp.randomness.keystream import Keystream, Who, seeded
-from localdp.types import Flags, Words
+from localdp.types import Flags, Rows, Words
 
 _SAMPLES = 100_000  # reports of each value, compared with the channel
 _RUNS = 1_200  # collections, each of
@@ -31,34 +32,45 @@ def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
 
     Catches code that behaves differently at 64 bits than at the few bits that `check_exact_privacy` can try.
     """
-    from scipy.stats import chi2
-
     several = (*instances(kind), *instances(kind, sizes=(7, 9), epsilons=(0.1, 0.3, 8.0)))
     mechanisms = list(filter(None, map(_listable, several)))
     alpha = FALSE_ALARMS / sum(mechanism.size for mechanism in mechanisms)
     for mechanism in mechanisms:
-        channel = mechanism.channel()
-        order = np.argsort(bitstrings.to_integers(channel.reports))
-        known = bitstrings.to_integers(channel.reports)[order]
-        for value, probabilities in enumerate(np.asarray(channel)[:, order]):
+
+        def sampled(value: int, mechanism: Mechanism = mechanism) -> Rows:
             source = _NarrowKeystream(seed + value, mechanism.width)
-            rows = mechanism.privatize(np.full(_SAMPLES, value, np.int64), source)
-            reports = bitstrings.to_integers(rows)
-            place = np.minimum(np.searchsorted(known, reports), known.size - 1)
-            unlisted = reports[known[place] != reports]
-            require(
-                not unlisted.size,
-                f"{mechanism!r} sent the report {int(unlisted.min(initial=2**64 - 1)):#x} for value {value}, which its "
-                "channel() does not list",
-            )
-            observed = np.bincount(place, minlength=known.size)
-            statistic, freedom = _chi_square(observed, probabilities * _SAMPLES)
-            limit = chi2.isf(alpha, freedom)
-            require(
-                statistic <= limit,
-                f"{_SAMPLES} reports of {mechanism!r} for value {value} do not follow its channel(): chi-square is "
-                f"{statistic:.1f} on {freedom} degrees of freedom, expected at most {limit:.1f}",
-            )
+            return mechanism.privatize(np.full(_SAMPLES, value, np.int64), source)
+
+        require_channel(mechanism, range(mechanism.size), sampled, alpha)
+
+
+def require_channel(mechanism: Mechanism, values: Iterable[int], sampled: Callable[[int], Rows], alpha: float) -> None:
+    """The reports that `sampled` gives for each value must follow the channel.
+
+    A mechanism that follows it fails with probability `alpha` for each value.
+    """
+    from scipy.stats import chi2
+
+    channel = mechanism.channel()
+    order = np.argsort(bitstrings.to_integers(channel.reports))
+    known, law = bitstrings.to_integers(channel.reports)[order], np.asarray(channel)[:, order]
+    for value in values:
+        reports = bitstrings.to_integers(sampled(value))
+        place = np.minimum(np.searchsorted(known, reports), known.size - 1)
+        unlisted = reports[known[place] != reports]
+        require(
+            not unlisted.size,
+            f"{mechanism!r} sent the report {int(unlisted.min(initial=2**64 - 1)):#x} for value {value}, which its "
+            "channel() does not list",
+        )
+        observed = np.bincount(place, minlength=known.size)
+        statistic, freedom = _chi_square(observed, law[value] * reports.size)
+        limit = chi2.isf(alpha, freedom)
+        require(
+            statistic <= limit,
+            f"{reports.size} reports of {mechanism!r} for value {value} do not follow its channel(): chi-square is "
+            f"{statistic:.1f} on {freedom} degrees of freedom, expected at most {limit:.1f}",
+        )
 
 
 def check_estimates(kind: Kind, seed: int = 0) -> None:

@@ -141,7 +141,7 @@ def _local_hashing(mechanism: Any) -> Perturb:
 
     def report(index: int, draw: Draw) -> int:
         seed = draw() & mask
-        return seed | perturb(_mix(seed ^ _mix(index + 1)) * symbols >> 32, draw) << shift
+        return seed | perturb(_mix(seed ^ _mix(index + 1 & _LOW)) * symbols >> 32, draw) << shift
 
     return report
 

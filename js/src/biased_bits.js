@@ -1,0 +1,51 @@
+// Independent random bits that are 1 with a given probability: drawn for all items together, digit by digit.
+
+import { rareBits, MOST_RARE } from "./rare_bits.js";
+
+/** @typedef {import("./random.js").Words} Words */
+
+const EAGER_DIGITS = 9; // read for all items; the wire format reads later digits only where they are needed
+
+/**
+ * A function that draws `size` bits, each 1 with probability threshold/2^64, as halves of 32 bits.
+ * @param {number} size
+ * @param {bigint} threshold
+ * @returns {(words: Words) => Uint32Array}
+ */
+export const noiseBits = (size, threshold) => (threshold > MOST_RARE ? biasedBits : rareBits)(size, threshold);
+
+/**
+ * A bit is 1 if a uniform number of 64 binary digits is below the threshold: if it has a 0 in the first place where
+ * the two differ. The numbers are drawn one digit at a time, 64 of them in a word.
+ * @param {number} size
+ * @param {bigint} threshold
+ */
+function biasedBits(size, threshold) {
+  const digits = threshold.toString(2).padStart(64, "0").replace(/0+$/, "");
+  const columns = Math.ceil(size / 64);
+  const undecided = new Uint32Array(2 * columns).fill(-1);
+  for (let bit = size; bit < 64 * columns; bit++) undecided[bit >> 5] &= ~(1 << (bit & 31));
+  return (/** @type {Words} */ words) => {
+    const lit = new Uint32Array(2 * columns);
+    const open = undecided.slice();
+    for (let place = 0; place < digits.length; place++) {
+      const one = digits[place] === "1";
+      for (let at = 0; at < 2 * columns; at += 2) {
+        if (place >= EAGER_DIGITS && !(open[at] | open[at + 1])) continue;
+        words.next();
+        const low = open[at] & words.low;
+        const high = open[at + 1] & words.high;
+        if (one) {
+          lit[at] |= open[at] ^ low;
+          lit[at + 1] |= open[at + 1] ^ high;
+          open[at] = low;
+          open[at + 1] = high;
+        } else {
+          open[at] ^= low;
+          open[at + 1] ^= high;
+        }
+      }
+    }
+    return lit;
+  };
+}

@@ -1,0 +1,99 @@
+// The domain: the fixed list of items that people may hold.
+
+import { isObject } from "./canonical_json.js";
+import { PlanError, UnknownItemError } from "./errors.js";
+import { isWhole } from "./whole.js";
+
+export const LARGEST_SIZE = 2 ** 32;
+
+/** @typedef {string | number | boolean} Item */
+
+export class Domain {
+  /** @param {unknown} given the domain of a plan: items or a size, and perhaps a catch-all item `other` */
+  constructor(given) {
+    if (!isObject(given)) throw misshapen();
+    const { items, size, other, ...rest } = given;
+    const listed = "items" in given;
+    if (Object.keys(rest).length || listed === "size" in given) throw misshapen();
+    /** @type {readonly Item[] | undefined} */
+    this.items = listed ? checkedItems(items) : undefined;
+    this.size = this.items ? this.items.length : checkedSize(size);
+    // A Map tells 1, "1" and true apart, as canonical JSON does.
+    this.places = this.items && placesOf(this.items);
+    /** @type {Item | undefined} */
+    this.other = undefined;
+    if ("other" in given) {
+      this.otherIndex = this.find(other);
+      if (this.otherIndex === undefined)
+        throw new PlanError("this plan cannot be used: its catch-all is not one of its items");
+      this.other = /** @type {Item} */ (other);
+    }
+  }
+
+  /**
+   * The index of an item, if it is one.
+   * @param {unknown} value
+   * @returns {number | undefined}
+   */
+  find(value) {
+    if (this.places) return this.places.get(value);
+    return isWhole(value, 0, this.size - 1) ? value + 0 : undefined; // -0 is 0
+  }
+
+  /**
+   * The index of a value; that of the catch-all item for a value that is not listed.
+   * @param {unknown} value
+   */
+  index(value) {
+    if (Array.isArray(value) || ArrayBuffer.isView(value)) {
+      throw new UnknownItemError("a value is one item, and a list was given");
+    }
+    const found = this.find(value) ?? this.otherIndex;
+    if (found === undefined) {
+      throw new UnknownItemError(
+        "the value is not an item of this plan, which has no catch-all item; to stay silent would tell just that",
+      );
+    }
+    return found;
+  }
+}
+
+const misshapen = () => new PlanError("this is not a plan: its domain is misshapen");
+
+/** @param {unknown} size */
+function checkedSize(size) {
+  if (!isWhole(size, 2, LARGEST_SIZE)) {
+    throw new PlanError("this plan cannot be used: its size is not a whole number from 2 to 2^32");
+  }
+  return size;
+}
+
+/**
+ * @param {unknown} items
+ * @returns {readonly Item[]}
+ */
+function checkedItems(items) {
+  if (!Array.isArray(items)) throw misshapen();
+  const isItem = (/** @type {unknown} */ item) =>
+    typeof item === "string" ||
+    typeof item === "boolean" ||
+    (typeof item === "number" && Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+  const halfCharacter = /\p{Surrogate}/u; // it has no bytes
+  if (!items.every(isItem) || halfCharacter.test(items.join("\n")))
+    throw new PlanError("this plan cannot be used: an item is neither text, number nor boolean");
+  if (items.length < 2) throw new PlanError("this plan cannot be used: a domain needs at least two items");
+  return Object.freeze(items);
+}
+
+/**
+ * The index of each item. No item may be there twice, and not 1 beside true, or 0 beside false: they are too much
+ * alike.
+ * @param {readonly Item[]} items
+ * @returns {Map<unknown, number>}
+ */
+function placesOf(items) {
+  const places = new Map(items.map((item, index) => [/** @type {unknown} */ (item), index]));
+  const alike = [true, false].some((item) => places.has(item) && places.has(Number(item)));
+  if (places.size < items.length || alike) throw new PlanError("this plan cannot be used: an item is there twice");
+  return places;
+}

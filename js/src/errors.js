@@ -1,0 +1,70 @@
+// The errors that this module throws on purpose. Each message says what was given, what was expected and what to do.
+
+/** The base class. `code` tells programs what happened; the Python library uses the same codes. */
+export class LocalDPError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+    this.name = new.target.title;
+  }
+
+  /** The name that is shown. A minifier shortens the names of classes, but not this text. */
+  static title = "LocalDPError";
+}
+
+/** An argument that cannot be used as given. */
+export class InvalidInputError extends LocalDPError {
+  static title = "InvalidInputError";
+
+  /** @param {string} message */
+  constructor(message, code = "invalid-input") {
+    super(code, message);
+  }
+}
+
+/** A value that is not in the domain, under a plan without a catch-all item. */
+export class UnknownItemError extends InvalidInputError {
+  static title = "UnknownItemError";
+
+  /** @param {string} message */
+  constructor(message) {
+    super(message, "unknown-item");
+  }
+}
+
+/** Text that is not a plan, or a plan with other parameters than its epsilon gives. */
+export class PlanError extends InvalidInputError {
+  static title = "PlanError";
+
+  /** @param {string} message */
+  constructor(message, code = "bad-plan") {
+    super(message, code);
+  }
+}
+
+/** A plan that asks more of a device than its owner or this module allows. */
+export class PlanLimitError extends PlanError {
+  static title = "PlanLimitError";
+
+  /** @param {string} message */
+  constructor(message) {
+    super(message, "plan-limit");
+  }
+}
+
+/** Bytes that are not a batch of a plan's reports. `code` gives the reason. */
+export class WireError extends InvalidInputError {
+  static title = "WireError";
+
+  /**
+   * @param {string} code
+   * @param {string} message
+   */
+  constructor(code, message) {
+    super(`${message} [${code}]`, code);
+  }
+}

@@ -1,0 +1,73 @@
+// Chains of two unary encodings (`sue+sue`, `oue+oue`, `oue+sue`, `sue+oue`): every report perturbs a permanent
+// response once more. The name says how the two perturbations are made, the permanent one first.
+
+import { noiseBits } from "../biased_bits.js";
+import { fromHalves } from "../bitstrings.js";
+import { PlanError } from "../errors.js";
+import { expBelow, ONE } from "../exact.js";
+import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
+import { bitRatio, unary } from "./unary.js";
+
+/** @typedef {import("./mechanism.js").Asked} Asked */
+/** @typedef {import("./mechanism.js").Mechanism} Mechanism */
+
+/**
+ * @param {boolean} firstSymmetric
+ * @param {boolean} symmetric of the second perturbation
+ * @returns {(asked: Asked) => Mechanism}
+ */
+export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
+  const { size, once } = asked;
+  const first = unary(firstSymmetric)(asked);
+  const most = expBelow(once);
+
+  /** @param {bigint} noise */
+  const keepWith = (noise) => (symmetric ? WHOLE - noise : WHOLE / 2n);
+
+  /**
+   * The ratio of one report with this noise in the second perturbation.
+   * @param {bigint} noise
+   */
+  const ratioWith = (noise) => {
+    const [p, q] = [first.keep, first.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
+    return bitRatio(p, q, WHOLE * WHOLE);
+  };
+
+  /** @param {bigint} noise */
+  const isPrivate = (noise) => {
+    const [numerator, denominator] = ratioWith(noise);
+    return numerator * ONE <= most * denominator;
+  };
+
+  // The smallest noise with which one report is private enough. More noise never makes the ratio larger.
+  let leaky = 0n;
+  let noise = WHOLE / 2n;
+  if (isPrivate(leaky)) throw new PlanError(ONCE_TOO_LARGE);
+  while (noise - leaky > 1n) {
+    const middle = (leaky + noise) / 2n;
+    if (isPrivate(middle)) noise = middle;
+    else leaky = middle;
+  }
+
+  const draw = noiseBits(size, noise);
+  return {
+    ...first,
+    parameters: { ...first.parameters, again_keep: `${keepWith(noise)}`, again_noise: `${noise}` },
+    ratioOnce: ratioWith(noise),
+    again: (permanent, words) => {
+      const fair = new Uint32Array(2 * Math.ceil(size / 64));
+      if (!symmetric) {
+        for (let at = 0; at < fair.length; at += 2) {
+          words.next();
+          fair[at] = words.low;
+          fair[at + 1] = words.high;
+        }
+      }
+      const coins = fromHalves(fair, size);
+      const noisy = fromHalves(draw(words), size);
+      return noisy.map((lit, i) =>
+        symmetric ? permanent[i] ^ lit : (permanent[i] & coins[i]) | (~permanent[i] & lit),
+      );
+    },
+  };
+};

@@ -1,0 +1,48 @@
+// dBitFlip (`dbit`): every user answers for some of the items, drawn at random, with one noisy bit for each.
+
+import { bitLength, byteLength, write } from "../bitstrings.js";
+import { PlanError } from "../errors.js";
+import { halves } from "../random.js";
+import { isWhole } from "../whole.js";
+import { WHOLE } from "./mechanism.js";
+import { leastNoise } from "./unary.js";
+
+const MOST_ANSWERS = 4096;
+
+/**
+ * @param {import("./mechanism.js").Asked} asked
+ * @returns {import("./mechanism.js").Mechanism}
+ */
+export function dbit({ size, epsilon, answers }) {
+  const most = Math.min(size, MOST_ANSWERS);
+  if (!isWhole(answers, 1, most)) throw new PlanError(`answers must be a whole number from 1 to ${most}`);
+  const noise = leastNoise(epsilon);
+  const keep = answers > 1 ? WHOLE / 2n : WHOLE - noise;
+  const [own, other] = [halves(keep), halves(noise)];
+  const itemBits = bitLength(size - 1);
+  const bits = answers * (itemBits + 1);
+  return {
+    parameters: { keep: `${keep}`, noise: `${noise}` },
+    bits,
+    rounds: answers,
+    ratio: [WHOLE - noise, noise],
+    permanent: (index, words) => {
+      const drawn = new Set(); // Floyd's algorithm, as for subsets
+      for (let last = size - answers; last < size; last++) {
+        const item = words.below(last + 1);
+        drawn.add(drawn.has(item) ? last : item);
+      }
+      const report = new Uint8Array(byteLength(bits));
+      Uint32Array.from(drawn)
+        .sort()
+        .forEach((item, place) => {
+          const ifHeld = words.event(own);
+          const ifNot = words.event(other);
+          const held = +(item === index);
+          write(report, place * (itemBits + 1), item, itemBits);
+          write(report, place * (itemBits + 1) + itemBits, ifNot ^ (held & (ifHeld ^ ifNot)), 1);
+        });
+      return report;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+// Generalized randomized response (`grr`), and twice in a row (`grr+grr`): the index of an item.
+
+import { bitLength, field, fromFields } from "../bitstrings.js";
+import { PlanError, WireError } from "../errors.js";
+import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
+import { privateTruth, response, symbolRatio } from "./symbols.js";
+
+/** @typedef {import("./mechanism.js").Asked} Asked */
+/** @typedef {import("./mechanism.js").Mechanism} Mechanism */
+
+/**
+ * @param {Asked} asked
+ * @returns {Mechanism}
+ */
+export function grr({ size, epsilon }) {
+  const bits = bitLength(size - 1);
+  const truth = privateTruth(size, epsilon);
+  const respond = response(size, truth);
+  return {
+    parameters: { truth: `${truth}` },
+    bits,
+    ratio: symbolRatio(size, truth),
+    permanent: (index, words) => fromFields([[respond(index, words), bits]]),
+    check: (report) => {
+      if (field(report, 0, bits) >= size)
+        throw new WireError("symbol-out-of-range", "a report has an item that is not there");
+    },
+  };
+}
+
+/**
+ * @param {Asked} asked
+ * @returns {Mechanism}
+ */
+export function grrTwice(asked) {
+  const { size, once } = asked;
+  const first = grr(asked);
+  const truth = BigInt(first.parameters.truth);
+  const again = truth && privateTruth(size, once, truth);
+  if (again >= WHOLE) throw new PlanError(ONCE_TOO_LARGE);
+  const respond = response(size, again);
+  return {
+    ...first,
+    parameters: { ...first.parameters, again_truth: `${again}` },
+    ratioOnce: symbolRatio(size, truth * again, WHOLE * WHOLE),
+    again: (permanent, words) => fromFields([[respond(field(permanent, 0, first.bits), words), first.bits]]),
+  };
+}

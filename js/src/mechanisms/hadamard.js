@@ -1,0 +1,34 @@
+// Hadamard response (`hr`): a column of a Hadamard matrix; columns where the item's row is +1 are likelier than the
+// rest.
+
+import { bitLength, fromFields } from "../bitstrings.js";
+import { PlanError } from "../errors.js";
+import { expBelow, ONE, roundedDown } from "../exact.js";
+import { halves } from "../random.js";
+import { parity } from "./hashing.js";
+import { WHOLE } from "./mechanism.js";
+
+/**
+ * @param {import("./mechanism.js").Asked} asked
+ * @returns {import("./mechanism.js").Mechanism}
+ */
+export function hadamard({ size, epsilon }) {
+  const e = expBelow(epsilon);
+  const bits = bitLength(size);
+  if (e > 2n * ONE || bits > 32) throw new PlanError("hr is offered up to epsilon = ln 2 only, and below 2^32 items");
+  const keep = roundedDown(e, ONE + e);
+  const threshold = halves(keep);
+  return {
+    parameters: { order_bits: bits, keep: `${keep}` },
+    bits,
+    ratio: [keep, WHOLE - keep],
+    permanent: (index, words) => {
+      const row = index + 1;
+      words.next();
+      const column = words.low & (2 ** bits - 1);
+      const wanted = 1 - words.event(threshold);
+      // Flipping the lowest bit that is set in the row changes the sign.
+      return fromFields([[column ^ (-(parity(column & row) ^ wanted) & row & -row), bits]]);
+    },
+  };
+}

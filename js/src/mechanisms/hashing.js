@@ -1,0 +1,155 @@
+// Local hashing (`olh`, `blh`, `llh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
+
+import { bitLength, fromFields } from "../bitstrings.js";
+import { expBelow, ONE } from "../exact.js";
+import { WHOLE } from "./mechanism.js";
+import { privateTruth, response, symbolRatio } from "./symbols.js";
+
+/** @typedef {import("./mechanism.js").Asked} Asked */
+/** @typedef {import("./mechanism.js").Mechanism} Mechanism */
+/** @typedef {import("./mechanism.js").Words} Words */
+
+/**
+ * What the three share.
+ * @param {number} symbols
+ * @param {bigint} truth
+ * @param {number} functionBits
+ * @param {(words: Words) => number} draw a hash function, as the number that identifies it
+ * @param {(identity: number, item: number) => number} hash
+ * @returns {Omit<Mechanism, "parameters">}
+ */
+function hashed(symbols, truth, functionBits, draw, hash) {
+  const respond = response(symbols, truth);
+  const symbolBits = bitLength(symbols - 1);
+  return {
+    bits: functionBits + symbolBits,
+    ratio: symbolRatio(symbols, truth),
+    permanent: (index, words) => {
+      const identity = draw(words);
+      return fromFields([
+        [identity, functionBits],
+        [respond(hash(identity, index), words), symbolBits],
+      ]);
+    },
+  };
+}
+
+/**
+ * @param {boolean} binary whether there are 2 symbols (`blh`), or e^epsilon + 1 (`olh`)
+ * @returns {(asked: Asked) => Mechanism}
+ */
+export const localHashing =
+  (binary) =>
+  ({ epsilon }) => {
+    const symbols = binary ? 2 : Math.max(2, Number((2n * expBelow(epsilon) + 3n * ONE) / (2n * ONE)));
+    const truth = privateTruth(symbols, epsilon);
+    const draw = (/** @type {Words} */ words) => (words.next(), words.low);
+    return {
+      parameters: { hash: "triple32", symbols, truth: `${truth}` },
+      ...hashed(symbols, truth, 32, draw, (seed, item) => localHash(seed, item, symbols)),
+    };
+  };
+
+/**
+ * The symbol of an item under a seed.
+ * @param {number} seed
+ * @param {number} item
+ * @param {number} symbols at most 2^24
+ */
+export function localHash(seed, item, symbols) {
+  const mixed = mix(seed ^ mix(item + 1));
+  // floor(mixed * symbols / 2^32), in two steps of 16 bits: the product has more digits than a float.
+  const high = (mixed >>> 16) * symbols + Math.floor(((mixed & 0xffff) * symbols) / 65_536);
+  return Math.floor(high / 65_536);
+}
+
+/** @param {number} word */
+function mix(word) {
+  word ^= word >>> 17;
+  word = Math.imul(word, 0xed5ad4bb);
+  word ^= word >>> 11;
+  word = Math.imul(word, 0xac4c1b51);
+  word ^= word >>> 15;
+  word = Math.imul(word, 0x31848bab);
+  return word ^ (word >>> 14);
+}
+
+/**
+ * Linear local hashing: the hash multiplies by a random element of the field with 2^degree elements.
+ * @param {Asked} asked
+ * @returns {Mechanism}
+ */
+export function linearHashing({ size, epsilon }) {
+  const degree = bitLength(size - 1);
+  const others = 2 ** degree - 1;
+  let [symbolBits, truth] = [1, 0n];
+  let least = /** @type {[bigint, bigint] | undefined} */ (undefined);
+  for (let bits = 1; bits <= degree; bits++) {
+    const candidate = privateTruth(2 ** bits, epsilon);
+    const variance = linearVariance(degree, bits, candidate);
+    if (!least || variance[0] * least[1] < least[0] * variance[1])
+      [symbolBits, truth, least] = [bits, candidate, variance];
+  }
+  const polynomial = 2 ** degree + LOW_TERMS[degree - 1];
+  const shared = hashed(
+    2 ** symbolBits,
+    truth,
+    degree,
+    (words) => words.below(others) + 1,
+    (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
+  );
+  return {
+    parameters: { degree, polynomial, symbol_bits: symbolBits, truth: `${truth}` },
+    ...shared,
+  };
+}
+
+/**
+ * The variance per user, q(1 - q)/(p - q)^2, as a fraction. (Its denominator is 0 where holders and others report
+ * alike.)
+ * @param {number} degree
+ * @param {number} bits
+ * @param {bigint} truth
+ * @returns {[bigint, bigint]}
+ */
+function linearVariance(degree, bits, truth) {
+  // p is kept/whole; a report supports another item with `kept` if their hashes are equal, and else with `other`.
+  const [field, symbols] = [1n << BigInt(degree), 1n << BigInt(bits)];
+  const other = WHOLE - truth;
+  const kept = symbols * truth + other;
+  const colliding = field / symbols - 1n;
+  const whole = WHOLE * symbols * (field - 1n);
+  const p = kept * (field - 1n);
+  const q = kept * colliding + other * (field - 1n - colliding);
+  return [q * (whole - q), (p - q) ** 2n];
+}
+
+/**
+ * @param {number} multiplier
+ * @param {number} item
+ * @param {number} degree
+ * @param {number} bits
+ */
+export function linearHash(multiplier, item, degree, bits) {
+  let symbol = 0;
+  for (let place = 0, power = multiplier; place < bits; place++) {
+    symbol |= parity(power & item) << place;
+    // Times X: the carry out of bit degree - 1 is replaced by the low terms. Bits past the degree do not matter.
+    power = (power << 1) ^ (-((power >>> (degree - 1)) & 1) & LOW_TERMS[degree - 1]);
+  }
+  return symbol >>> 0;
+}
+
+/**
+ * @param {number} word of 32 bits
+ * @returns {number} 1 if an odd number of bits is set, else 0
+ */
+export function parity(word) {
+  for (let shift = 16; shift; shift >>= 1) word ^= word >>> shift;
+  return word & 1;
+}
+
+/** For degrees 1 to 32, the smallest irreducible polynomial without its leading term. */
+export const LOW_TERMS = [
+  0, 3, 3, 3, 5, 3, 3, 27, 3, 9, 5, 9, 27, 33, 3, 43, 9, 9, 39, 9, 5, 3, 33, 27, 9, 27, 39, 3, 5, 3, 9, 141,
+];

@@ -1,0 +1,29 @@
+// What every mechanism gives, and what a plan asks of it.
+
+/**
+ * What a plan says.
+ * @typedef {object} Asked
+ * @property {number} size the number of items
+ * @property {number} epsilon
+ * @property {number} once the budget of one report alone; it is epsilon where the plan does not say it
+ * @property {number} answers of dbit
+ */
+
+/**
+ * @typedef {object} Mechanism
+ * @property {Record<string, number | string>} parameters what the plan must have under this name, derived again
+ * @property {number} bits the length of a report
+ * @property {number} [rounds] of drawing, one after the other
+ * @property {Ratio} ratio the largest ratio of the probabilities of one permanent response under two values: e^epsilon
+ * @property {Ratio} [ratioOnce] the same for one report of a chain
+ * @property {(index: number, words: Words) => Uint8Array<ArrayBuffer>} permanent the permanent response to an item
+ * @property {(response: Uint8Array, words: Words) => Uint8Array<ArrayBuffer>} [again] a report of a chain
+ * @property {(report: Uint8Array) => void} [check] refuse what no client makes, once the unused bits are checked
+ */
+
+/** @typedef {import("../exact.js").Ratio} Ratio */
+/** @typedef {import("../random.js").Words} Words */
+
+export const WHOLE = 1n << 64n;
+
+export const ONCE_TOO_LARGE = "this plan cannot be used: one report of this chain cannot spend as much as once says";

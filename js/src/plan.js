@@ -1,0 +1,206 @@
+// The plan that devices, the collector and the analyst share: which items there are, and how values are protected.
+
+import { headerOfOne } from "./batch.js";
+import { byteLength } from "./bitstrings.js";
+import { canonical, countKeys, isObject } from "./canonical_json.js";
+import { Domain } from "./domain.js";
+import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
+import { logRoundedUp } from "./exact.js";
+import { toHex } from "./hex.js";
+import { checkDocument, checkedLimits, checkReport, checkSize, isEpsilon } from "./limits.js";
+import { MECHANISMS } from "./mechanisms/index.js";
+import { joined, sha256 } from "./sha256.js";
+import { isWhole } from "./whole.js";
+
+/** @typedef {import("./domain.js").Item} Item */
+/** @typedef {import("./limits.js").Limits} Limits */
+/** @typedef {import("./mechanisms/mechanism.js").Mechanism} Mechanism */
+/** @typedef {import("./mechanisms/mechanism.js").Ratio} Ratio */
+/** @typedef {import("./random.js").Words} Words */
+
+const FORMAT = "localdp-plan/1";
+
+/** A plan, checked. It cannot be changed. Make one with `Plan.parse`. */
+export class Plan {
+  /** @type {Domain} */ #domain;
+  /** @type {Mechanism} */ #mechanism;
+  /** @type {Uint8Array} */ #header;
+
+  /**
+   * @param {string} text in canonical JSON
+   * @param {Domain} domain
+   * @param {string} name
+   * @param {Mechanism} mechanism
+   */
+  constructor(text, domain, name, mechanism) {
+    this.#domain = domain;
+    this.#mechanism = mechanism;
+    /** The name of the mechanism. */
+    this.mechanism = name;
+    /** The SHA-256 of the plan's canonical JSON, in hex. Batches of reports carry it. */
+    this.fingerprint = toHex(sha256(new TextEncoder().encode(text)));
+    this.#header = headerOfOne(this.fingerprint);
+    /** The realised privacy budget: what all reports reveal together that are made from one permanent response. */
+    this.epsilon = logRoundedUp(mechanism.ratio);
+    /** The realised privacy budget of one report alone. It is smaller than `epsilon` if `perturbsAgain`. */
+    this.epsilonOnce = logRoundedUp(mechanism.ratioOnce ?? mechanism.ratio);
+    /** Whether every report perturbs the permanent response once more. */
+    this.perturbsAgain = mechanism.again !== undefined;
+    /** The number of items. */
+    this.size = domain.size;
+    /** The items; undefined if they are the numbers 0 to size - 1. */
+    this.items = domain.items;
+    /** The catch-all item, which stands for every value that is not listed; undefined if there is none. */
+    this.other = domain.other;
+    /** The length of a report. */
+    this.reportBytes = byteLength(mechanism.bits);
+    Object.freeze(this);
+  }
+
+  /**
+   * Read a plan, as the Python library writes it; spaces and line breaks may differ.
+   *
+   * The parameters are derived again from the domain, the mechanism and epsilon. A plan that claims other parameters
+   * is a `PlanError`, because it might protect less than its epsilon says. A plan that asks for more than the limits
+   * is a `PlanLimitError`.
+   * @param {string} json
+   * @param {Limits} [limits]
+   * @returns {Plan}
+   */
+  static parse(json, limits = {}) {
+    const most = checkedLimits(limits);
+    try {
+      const document = JSON.parse(json);
+      const text = canonical(document);
+      if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
+      checkDocument(document, most);
+      const plan = read(document, text);
+      checkSize(plan.size, most);
+      checkReport(plan.reportBytes, plan.#mechanism.rounds ?? 1, most);
+      return plan;
+    } catch (error) {
+      throw error instanceof LocalDPError ? error : new PlanError("this is not a plan: it is not text in JSON");
+    }
+  }
+
+  /**
+   * The index of a value; that of the catch-all item for a value that is not listed. Without a catch-all item, such a
+   * value is an `UnknownItemError`.
+   * @param {unknown} value
+   */
+  index(value) {
+    return this.#domain.index(value);
+  }
+
+  /**
+   * The permanent response to an item. Unless `perturbsAgain`, it is the report itself. As many words are drawn for
+   * every item, and no branch depends on it.
+   * @param {number} index
+   * @param {Words} words
+   */
+  permanent(index, words) {
+    if (!isWhole(index, 0, this.size - 1)) {
+      throw new InvalidInputError(`an index is a whole number from 0 to ${this.size - 1}`);
+    }
+    return this.#mechanism.permanent(index, words);
+  }
+
+  /**
+   * A report from a permanent response. The words must be fresh ones every time.
+   * @param {Uint8Array} response
+   * @param {Words} words
+   */
+  again(response, words) {
+    const checked = Uint8Array.from(response); // a copy, which nobody changes after the check
+    this.check(checked);
+    return this.#mechanism.again ? this.#mechanism.again(checked, words) : checked;
+  }
+
+  /**
+   * A batch of one report, as it is sent.
+   * @param {Uint8Array} report
+   */
+  batch(report) {
+    this.check(report);
+    return joined(this.#header, report);
+  }
+
+  /**
+   * Refuse bytes that have another length than a report, bits set past its last one, or an item that is not there: a
+   * `WireError` with a `code`.
+   * @param {Uint8Array} report
+   */
+  check(report) {
+    if (report.length !== this.reportBytes) {
+      throw new WireError("wrong-length", `a report is ${report.length} bytes long, not ${this.reportBytes}`);
+    }
+    const used = this.#mechanism.bits % 8;
+    if (used && report[report.length - 1] >> used) {
+      throw new WireError("nonzero-padding", `a report has bits set past the last of its ${this.#mechanism.bits} bits`);
+    }
+    this.#mechanism.check?.(report);
+  }
+}
+
+/**
+ * The plan that a JSON value describes.
+ * @param {any} document
+ * @param {string} text its canonical text
+ */
+function read(document, text) {
+  if (!isObject(document) || document.format !== FORMAT) {
+    throw new PlanError(`this is not a plan: a plan is a JSON object with "format": "${FORMAT}"`);
+  }
+  if ("set_size" in document) {
+    throw new PlanError("this plan is for sets of items, which this client does not support yet", "not-supported");
+  }
+  const domain = new Domain(document.domain);
+  const { mechanism: name, epsilon, once = epsilon } = document;
+  const make = MECHANISMS.get(name);
+  if (typeof name !== "string" || !make)
+    throw new PlanError("this plan cannot be used: its mechanism is not supported here");
+  if (!isEpsilon(epsilon) || !isEpsilon(once)) {
+    throw new PlanError("this plan cannot be used: epsilon must be a number above 0 and at most 16");
+  }
+  const isChain = name.includes("+");
+  if (isChain && once >= epsilon) throw new PlanError("this plan cannot be used: once must be below epsilon");
+  const answers = /** @type {number} */ (document.answers);
+  const mechanism = make({ size: domain.size, epsilon, once, answers });
+  for (const [numerator, denominator] of [mechanism.ratio, mechanism.ratioOnce ?? mechanism.ratio]) {
+    if (numerator <= denominator) {
+      throw new PlanError(
+        "this plan cannot be used: its epsilon is so small that reports would not depend on the item",
+      );
+    }
+  }
+  const derived = {
+    format: FORMAT,
+    domain: 0,
+    mechanism: name,
+    epsilon,
+    width: 64,
+    parameters: mechanism.parameters,
+    ...(isChain && { once }),
+    ...(name === "dbit" && { answers }),
+  };
+  if (canonical({ ...document, domain: 0 }) !== canonical(derived)) {
+    throw new PlanError(
+      "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not protect what " +
+        "it says",
+    );
+  }
+  return new Plan(text, domain, name, mechanism);
+}
+
+/**
+ * Refuse a text with something that `JSON.parse` reads over: a key that is there twice, or 2.0 where a whole number
+ * belongs.
+ * @param {string} json
+ * @param {any} document
+ */
+function checkText(json, document) {
+  const keys = [document, document?.domain, document?.parameters].flatMap((part) => Object.keys(part ?? {}));
+  if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
+  const whole = document?.domain?.items ? /"answers"\s*:\s*\d+[.eE]/ : /"(answers|other|size)"\s*:\s*\d+[.eE]/;
+  if (whole.test(json)) throw new PlanError("this is not a plan: a number in it must be written as a whole number");
+}

@@ -1,0 +1,42 @@
+"""The golden vectors of devices: keystreams, keys, digests and permanent responses, by both ways of making them."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from paths import VECTORS
+
+from localdp.client.secret import Secret
+from localdp.client.single import Single, keyed_words
+from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.plan import Plan
+from localdp.randomness.keystream import Keystream
+
+DEVICES = json.loads((VECTORS / "devices.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", DEVICES["words"], ids=lambda case: case["key"])
+def test_a_key_gives_its_words(case):
+    key, words = bytes.fromhex(case["key"]), [int(word) for word in case["words"]]
+    assert Keystream(key).words(len(words)).tolist() == words
+    stream = keyed_words(key)
+    assert [next(stream) for _ in words] == words
+
+
+@pytest.mark.parametrize("case", DEVICES["responses"], ids=lambda case: f"{case['key'][:8]}")
+def test_a_value_has_its_key_digest_and_permanent_response(case):
+    plan = Plan.from_json(case["plan"])
+    secret = Secret(bytes.fromhex(case["secret"]), plan.fingerprint)
+    message = case["index"].to_bytes(8, "little")
+    key, response = secret.key(message), base64.b64decode(case["response"])
+    assert key.hex() == case["key"]
+    assert secret.digest(message).hex() == case["digest"]
+    assert Single(plan.mechanism).permanent(case["index"], key) == response
+    assert plan.mechanism.permanent(np.array([case["index"]]), Keystream(key)).tobytes() == response
+
+
+def test_every_mechanism_has_a_vector():
+    assert {json.loads(case["plan"])["mechanism"] for case in DEVICES["responses"]} == {*MECHANISMS, *CHAINS}
