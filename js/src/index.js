@@ -1,5 +1,10 @@
 // What people import from "localdp".
 
+export { Client } from "./client/client.js";
+export { BudgetError, OutboxFullError, StorageBlockedError, StoreError } from "./client/errors.js";
+export { indexedDbStore } from "./client/indexed_db.js";
+export { localStorageStore } from "./client/local_storage.js";
+export { memoryStore } from "./client/store.js";
 export { deviceKeys } from "./device_keys.js";
 export {
   InvalidInputError,

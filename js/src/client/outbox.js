@@ -1,0 +1,181 @@
+// Reports that wait to be sent: one record of the store for each plan. A report is put there before the first attempt and
+// removed after the last one.
+//
+//     offset  bytes  content
+//     0       8      "LDPBOX1\n"
+//     8       ..     JSON: the pause, and for each waiting report its upload id and its batch, both in hex
+//     ..      32     the SHA-256 of everything before
+//
+// A report and its id are never changed, so every attempt sends the same bytes with the same upload id, and a collector that
+// has seen the id counts the report once. They are sent beginning at a random one, so that one which makes a server fail does
+// not keep the others waiting for ever.
+//
+//     the answer                              what happens
+//     2xx                                     the report was delivered, and is removed
+//     400, 409, 410, 413, 415, 422            it can never succeed: it is removed, and the caller is told
+//     anything else, no answer, no network    it stays, and nothing more is tried until a pause is over
+
+import { InvalidInputError } from "../errors.js";
+import { fromHex, toHex } from "../hex.js";
+import { OutboxFullError } from "./errors.js";
+import { chance, noPause, pauseAfter, secondsLeft } from "./pauses.js";
+import { sealed, unsealed } from "./sealed.js";
+import { inTurn } from "./turns.js";
+import { isDelivered, isFinal } from "./upload.js";
+
+const NAME = "LDPBOX1\n";
+const ID_BYTES = 16;
+
+/**
+ * What became of the reports in an outbox: how many were `delivered` in this call; how many are `waiting` to be tried
+ * again, `pause` seconds from now at the earliest; in `dropped` a sentence for each that can never be delivered and was removed;
+ * in `trouble` why the last attempt failed, if it did.
+ * @typedef {{ delivered: number, waiting: number, pause: number, dropped: string[], trouble: string }} Delivery
+ */
+/**
+ * @typedef {{ waiting: Map<string, string>, pause: import("./pauses.js").Pause }} Box batches by their upload ids, in hex
+ */
+
+export class Outbox {
+  /** @type {import("./store.js").Store} */ #store;
+  /** @type {string} */ #name;
+  /** @type {number} */ #most;
+  /** What to say about damaged records with the next delivery. @type {string[]} */ #lost = [];
+
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {string} fingerprint of the plan
+   * @param {number} most how many reports may wait
+   */
+  constructor(store, fingerprint, most) {
+    if (!Number.isInteger(most) || most < 1) throw new InvalidInputError(`mostWaiting is a whole number above 0, not ${most}`);
+    this.#store = store;
+    this.#name = `outbox-${fingerprint.slice(0, 16)}`;
+    this.#most = most;
+  }
+
+  /** The number of waiting reports. */
+  async waiting() {
+    return (await this.#change(() => false)).waiting.size;
+  }
+
+  /** Throws if no more reports can wait. */
+  async checkRoom() {
+    await this.#change((box) => this.#refuseIfFull(box));
+  }
+
+  /**
+   * Keep a report until it is sent. When this is fulfilled, the store holds it.
+   * @param {Uint8Array} body
+   */
+  async put(body) {
+    const id = toHex(crypto.getRandomValues(new Uint8Array(ID_BYTES)));
+    await this.#change((box) => {
+      // A store may call this twice. The report must not be refused because of itself.
+      if (!box.waiting.has(id)) this.#refuseIfFull(box);
+      return Boolean(box.waiting.set(id, toHex(body)));
+    });
+  }
+
+  /**
+   * Try to send every waiting report once, until one of them fails for now or all are gone.
+   * @param {import("./upload.js").Upload} upload
+   * @returns {Promise<Delivery>}
+   */
+  flush(upload) {
+    return inTurn(`localdp ${this.#name}`, async () => {
+      let box = await this.#change((_, damaged) => damaged);
+      /** @type {Delivery} */
+      const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "" };
+      for (const [id, body] of done.pause ? [] : turned([...box.waiting])) {
+        const answer = await attempt(upload, fromHex(body), id);
+        const over = isDelivered(answer.status) || isFinal(answer.status);
+        box = await this.#change((now) => {
+          if (over) now.waiting.delete(id);
+          now.pause = over ? noPause() : pauseAfter(now.pause, answer.retryAfter);
+          return true;
+        });
+        const said = answer.status ? `the server answered ${answer.status}` : `there was no answer (${answer.trouble})`;
+        if (!over) {
+          done.pause = box.pause.length;
+          done.trouble = said;
+          break;
+        }
+        if (isDelivered(answer.status)) done.delivered += 1;
+        else done.dropped.push(`a report was dropped, because it can never be delivered: ${said}`);
+      }
+      done.waiting = box.waiting.size;
+      return done;
+    });
+  }
+
+  /** @param {Box} box */
+  #refuseIfFull(box) {
+    if (box.waiting.size >= this.#most) {
+      throw new OutboxFullError(
+        `${this.#most} reports are waiting to be sent, and no more are taken: see whether the server answers at this address`,
+      );
+    }
+    return false;
+  }
+
+  /**
+   * @param {(box: Box, damaged: boolean) => boolean} update changes the box, and says whether it is to be written
+   * @returns {Promise<Box>}
+   */
+  async #change(update) {
+    let box = emptyBox();
+    let lost = false;
+    await this.#store.change(this.#name, (bytes) => {
+      const found = bytes ? read(bytes) : emptyBox();
+      box = found ?? emptyBox();
+      const writes = update(box, !found);
+      lost = writes && !found;
+      return writes ? written(box) : undefined;
+    });
+    if (lost) this.#lost.push("the reports that were waiting were dropped, because what was stored of them is damaged");
+    return box;
+  }
+}
+
+/**
+ * @param {import("./upload.js").Upload} upload
+ * @param {Uint8Array} body
+ * @param {string} id
+ * @returns {Promise<import("./upload.js").Answer & { trouble?: string }>}
+ */
+async function attempt(upload, body, id) {
+  try {
+    const answer = (await upload(body, id)) ?? 200;
+    return typeof answer === "number" ? { status: answer } : answer;
+  } catch (error) {
+    return { status: 0, trouble: String(error).slice(0, 200) };
+  }
+}
+
+/** @returns {Box} */
+const emptyBox = () => ({ waiting: new Map(), pause: noPause() });
+
+/** @param {Box} box */
+const written = ({ waiting, pause }) => sealed(NAME, new TextEncoder().encode(JSON.stringify({ pause, waiting: [...waiting] })));
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Box | undefined} undefined if the bytes are not as they were written
+ */
+function read(bytes) {
+  const content = unsealed(NAME, bytes);
+  if (!content) return undefined;
+  const { pause, waiting } = JSON.parse(new TextDecoder().decode(content));
+  return { pause, waiting: new Map(waiting) };
+}
+
+/**
+ * The same things, beginning at a random place.
+ * @template T
+ * @param {T[]} things
+ */
+function turned(things) {
+  const first = Math.floor(chance() * things.length);
+  return [...things.slice(first), ...things.slice(0, first)];
+}

@@ -1,0 +1,147 @@
+// A store in a folder, for Node: `import { fileStore } from "localdp/node"`.
+//
+//     <name>.<number>   a record; the one with the largest number counts
+//     <name>.<random>~  a record that is being written
+//
+// A change writes the record beside its place, flushes it to the disk, and then links it to the next number. Of several
+// processes that try this at the same time one succeeds; the others find the number taken, read again and try again. So there is
+// no lock that a killed process could leave behind. Old numbers are removed afterwards, except for the last few: a process that
+// was slow between reading and writing must find out that it was.
+
+/// <reference types="node" />
+import { link, mkdir, open, readdir, readFile, stat, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+
+const MOST_ATTEMPTS = 1_000;
+const KEPT = 4; // numbers
+const LEFTOVER_AFTER = 60_000; // milliseconds after which an unfinished file belongs to a process that was killed
+
+/**
+ * @param {string} folder is made if it is missing; only its owner can read it
+ * @returns {import("./client/store.js").Store}
+ */
+export const fileStore = (folder) => ({
+  async change(name, update) {
+    if (!/^[a-z0-9-]+$/.test(name)) throw new Error(`a record is not named ${name}`);
+    await makeFolder(resolve(folder));
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const numbers = await numbersOf(folder, name);
+      const newest = numbers.at(-1) ?? 0;
+      const before = newest ? await contentOf(join(folder, `${name}.${newest}`)) : undefined;
+      if (newest && !before) continue; // removed, because a newer one was written meanwhile
+      const after = update(before);
+      if (!after || (await isWritten(folder, name, newest + 1, after))) return;
+    }
+    throw new Error(`other processes changed ${folder} all the time`);
+  },
+});
+
+/**
+ * Write a record under a number, unless somebody else did.
+ * @param {string} folder
+ * @param {string} name
+ * @param {number} number
+ * @param {Uint8Array} bytes
+ */
+async function isWritten(folder, name, number, bytes) {
+  const unfinished = join(folder, `${name}.${crypto.randomUUID()}~`);
+  try {
+    await writeFlushed(unfinished, bytes);
+    await link(unfinished, join(folder, `${name}.${number}`));
+  } catch (error) {
+    if (/** @type {any} */ (error).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await unlink(unfinished).catch(() => {});
+  }
+  await flushFolder(folder);
+  // If a larger number is there, either somebody went on from ours, or the number was taken before, outdated and removed. We
+  // cannot tell which, so we look again.
+  const numbers = await numbersOf(folder, name);
+  if (numbers.at(-1) !== number) return false;
+  await removeOld(folder, name, numbers.slice(0, -KEPT));
+  return true;
+}
+
+/**
+ * The numbers of a record, in ascending order.
+ * @param {string} folder
+ * @param {string} name
+ */
+async function numbersOf(folder, name) {
+  const numbers = (await readdir(folder))
+    .filter((file) => file.startsWith(`${name}.`) && /\.\d+$/.test(file))
+    .map((file) => Number(file.slice(name.length + 1)));
+  return numbers.sort((a, b) => a - b);
+}
+
+/** @param {string} path */
+async function contentOf(path) {
+  try {
+    return new Uint8Array(await readFile(path));
+  } catch (error) {
+    if (/** @type {any} */ (error).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {Uint8Array} bytes
+ */
+async function writeFlushed(path, bytes) {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Make a folder, and those above it. When this is fulfilled, they are on the disk. (Node's own way never ends where a
+ * file system takes no folders.)
+ * @param {string} folder
+ */
+async function makeFolder(folder) {
+  const make = () => mkdir(folder, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    const { code } = /** @type {any} */ (error);
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await make().catch((again) => {
+      if (again.code !== "EEXIST") throw again; // somebody else may have made it
+    });
+  }
+  await flushFolder(dirname(folder));
+}
+
+/** @param {string} folder */
+async function flushFolder(folder) {
+  if (process.platform === "win32") return; // which has no such thing
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ * @param {number[]} numbers
+ */
+async function removeOld(folder, name, numbers) {
+  for (const number of numbers) await unlink(join(folder, `${name}.${number}`)).catch(() => {});
+  for (const file of await readdir(folder)) {
+    if (!file.startsWith(`${name}.`) || !file.endsWith("~")) continue;
+    const path = join(folder, file);
+    const made = await stat(path).catch(() => undefined);
+    if (made && Date.now() - made.mtimeMs > LEFTOVER_AFTER) await unlink(path).catch(() => {});
+  }
+}

@@ -1,0 +1,138 @@
+// A store in a folder survives kills, full disks and other processes.
+
+import assert from "node:assert/strict";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+
+import { Client, Plan } from "../src/index.js";
+import { fileStore } from "../src/node.js";
+import { PLAN, server } from "../testing/helpers.js";
+
+const here = (name) => new URL(name, import.meta.url).pathname;
+const scratch = mkdtempSync(join(tmpdir(), "localdp-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const newFolder = () => join(mkdtempSync(join(scratch, "f-")), "deep", "store");
+const EPSILON = Plan.parse(PLAN).epsilon;
+
+/** What a process gave out: the report of each value. */
+function released(log) {
+  const lines = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
+  return new Map(lines.filter((line) => !line.startsWith("done")).map((line) => line.split(" ")));
+}
+
+test("a device lasts, and only its owner can read it", async () => {
+  const folder = newFolder();
+  const first = new Client(PLAN, { store: fileStore(folder), upload: server(503) });
+  const report = String(await first.report("tea"));
+  await first.send("coffee");
+  assert.equal(String(await new Client(PLAN, { store: fileStore(folder) }).report("tea")), report);
+  assert.equal(await new Client(PLAN, { store: fileStore(folder) }).spent(), 2 * EPSILON);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  for (const file of readdirSync(folder)) {
+    assert.equal(statSync(join(folder, file)).mode & 0o077, 0);
+    assert.ok(!readFileSync(join(folder, file)).includes("coffee"));
+  }
+});
+
+test("a process that is killed at any file operation leaves no store that knows of less than was released", async () => {
+  let killed = 0;
+  for (let at = 1; ; at++) {
+    const folder = newFolder();
+    const log = `${folder}.log`;
+    const first = spawnSync(process.execPath, [here("../testing/device_process.js"), folder, log, String(at), "tea", "coffee"]);
+    const before = released(log);
+    const client = new Client(PLAN, { store: fileStore(folder) });
+    assert.ok((await client.spent()) >= before.size * EPSILON);
+    for (const [value, report] of before) assert.equal(String(await client.report(value)), report);
+    await client.report("coffee");
+    await client.report("tea");
+    assert.equal(await client.spent(), 2 * EPSILON);
+    if (first.signal !== "SIGKILL") {
+      assert.equal(first.status, 0, String(first.stderr));
+      assert.equal(before.size, 2);
+      break;
+    }
+    killed++;
+  }
+  assert.ok(killed > 20);
+});
+
+test("processes at the same time neither lose spending nor pay twice", async () => {
+  const folder = newFolder();
+  const runs = [["tea", "coffee"], ["coffee", "wäter"], ["wäter", "tea"]].map((values, i) =>
+    promisify(execFile)(process.execPath, [here("../testing/device_process.js"), folder, `${folder}.${i}.log`, "0", ...values]));
+  await Promise.all(runs);
+  const client = new Client(PLAN, { store: fileStore(folder) });
+  for (const i of runs.keys()) {
+    for (const [value, report] of released(`${folder}.${i}.log`)) assert.equal(String(await client.report(value)), report);
+  }
+  assert.equal(await client.spent(), 3 * EPSILON);
+});
+
+test("no change is lost by processes that write at the same time", async () => {
+  const folder = newFolder();
+  await Promise.all([1, 2, 3].map((byte) => promisify(execFile)(process.execPath, [here("../testing/changing_process.js"), folder, "40", String(byte)])));
+  let found;
+  await fileStore(folder).change("record", (bytes) => void (found = bytes));
+  assert.deepEqual([1, 2, 3].map((byte) => found.filter((each) => each === byte).length), [40, 40, 40]);
+  assert.ok(readdirSync(folder).length <= 12);
+});
+
+test("a process that was slow between reading and writing finds out", async () => {
+  for (const times of [1, 3, 4, 5, 9]) {
+    const folder = newFolder();
+    const store = fileStore(folder);
+    await store.change("record", () => Uint8Array.of(7));
+    let calls = 0;
+    await store.change("record", (before) => {
+      if (!calls++) execFileSync(process.execPath, [here("../testing/changing_process.js"), folder, String(times), "1"]);
+      return before.includes(9) ? undefined : Uint8Array.of(...before, 9);
+    });
+    let found;
+    await store.change("record", (bytes) => void (found = bytes));
+    assert.deepEqual([...found], [7, ...Array(times).fill(1), 9]);
+    assert.ok(calls >= 2);
+  }
+});
+
+test("a damaged record fails closed, and an unreadable one is not a missing one", async () => {
+  const folder = newFolder();
+  await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+  const [file] = readdirSync(folder).filter((name) => name.startsWith("device."));
+  const good = readFileSync(join(folder, file));
+  writeFileSync(join(folder, file), "");
+  await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("tea"), { name: "StoreError", message: /damaged/ });
+  writeFileSync(join(folder, file), good);
+  rmSync(join(folder, file));
+  const { mkdirSync } = await import("node:fs");
+  mkdirSync(join(folder, file)); // a folder in the place of the file cannot be read, also by root
+  await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("tea"), { name: "StoreError", message: /EISDIR/ });
+});
+
+test("a folder that cannot be made or written is explained", async () => {
+  const file = join(scratch, "file");
+  writeFileSync(file, "");
+  await assert.rejects(new Client(PLAN, { store: fileStore(file) }).report("tea"), { name: "StoreError", message: /cannot be read or written, so it reports nothing/ });
+  if (existsSync("/proc/self")) await assert.rejects(new Client(PLAN, { store: fileStore("/proc/none/store") }).report("tea"), /ENOENT/);
+  if (process.getuid() === 0) return;
+  const folder = newFolder();
+  await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+  chmodSync(folder, 0o500);
+  await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("coffee"), { name: "StoreError", message: /EACCES/ });
+  chmodSync(folder, 0o700);
+});
+
+test("what a killed process left is removed after a while", async () => {
+  const folder = newFolder();
+  const client = new Client(PLAN, { store: fileStore(folder) });
+  await client.report("tea");
+  for (const name of ["device.old~", "device.new~"]) writeFileSync(join(folder, name), "secret");
+  utimesSync(join(folder, "device.old~"), 1, 1);
+  await client.report("coffee");
+  assert.ok(!existsSync(join(folder, "device.old~")));
+  assert.ok(existsSync(join(folder, "device.new~")));
+});
