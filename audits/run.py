@@ -1,4 +1,4 @@
-"""Audit every mechanism statistically, catch every mutant, refuse damaged input, kill clients: `make audit` runs this.
+"""Audit every mechanism, catch every mutant, refuse damaged input, kill clients and collectors: `make audit` runs this.
 
 python audits/run.py                        the whole audit
 python audits/run.py --mutants              the mutants only
@@ -76,6 +76,13 @@ def kill_clients() -> bool:
     return subprocess.run([sys.executable, program, "--runs", str(KILLS)], check=False).returncode == 0  # noqa: S603
 
 
+def attack_collectors() -> bool:
+    """Kill collectors, cut their power, send them damaged requests; return whether nothing was lost or unforeseen."""
+    programs = ("killed_collectors.py", "power_loss.py", "hostile_requests.py")
+    lines = [[sys.executable, str(Path(__file__).with_name(name))] for name in programs]
+    return all([subprocess.run(line, check=False).returncode == 0 for line in lines])  # noqa: C419, S603 (run them all)
+
+
 def main() -> int:
     """Run what was asked for; return 0 if no mechanism leaks, no mutant survives and no damaged input gets in."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -95,7 +102,8 @@ def main() -> int:
     refused = asked.mutants or fuzz()
     remembered = asked.mutants or kill_clients()
     same = asked.mutants or javascript.run(TRIALS, MUTANT_TRIALS)
-    passed = audited and caught and refused and remembered and same
+    kept = asked.mutants or attack_collectors()
+    passed = audited and caught and refused and remembered and same and kept
     print(f"\n{'passed' if passed else 'FAILED'} in {time.perf_counter() - started:.0f} s")
     return 0 if passed else 1
 

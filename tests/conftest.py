@@ -5,6 +5,9 @@ Property tests try the same examples on every machine, however slow it is: timin
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import pytest
 from command import localdp
 from hypothesis import settings
@@ -35,3 +38,40 @@ def collected(tmp_path_factory):
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
     return folder
+
+
+def _started(pgserver, tmp_path_factory):
+    """A PostgreSQL server; a busy machine may need a second attempt."""
+    try:
+        return pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    except Exception:
+        return pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A function that makes a new database on a PostgreSQL server of this test run, and returns its URL."""
+    psycopg = pytest.importorskip("psycopg", reason="psycopg, for PostgreSQL, is not installed")
+    pgserver = pytest.importorskip("pgserver", reason="pgserver, for PostgreSQL, is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            server = _started(pgserver, tmp_path_factory)
+        except Exception as error:
+            pytest.skip(f"PostgreSQL cannot be started here: {error}")
+    numbers = itertools.count()
+
+    def new_database():
+        name = f"collector_{next(numbers)}"
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return server.get_uri(database=name)
+
+    yield new_database
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path):
+    """The URL of a new database, of each kind in turn."""
+    return f"sqlite:///{tmp_path}/collector.db" if request.param == "sqlite" else request.getfixturevalue("postgres")()

@@ -12,7 +12,10 @@ from command import localdp
 
 import localdp as ldp
 
-COMMANDS = ("demo", "advise", "plan", "privatize", "report", "aggregate", "estimate", "hitters", "reproduce", "bench")
+COMMANDS = (
+    *("demo", "advise", "plan", "privatize", "report", "aggregate", "estimate", "hitters", "serve", "reproduce"),
+    "bench",
+)
 
 
 def test_help_lists_the_commands_and_the_version_is_told(tmp_path):
@@ -41,7 +44,8 @@ def test_help_loads_nothing_heavy(tmp_path):
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)  # noqa: S603
     loaded = set(shown.stdout.rpartition("LOADED")[2].split())
-    assert not {"scipy", "numba", "matplotlib", "jinja2", "pandas", "pyarrow", "cryptography"} & loaded
+    heavy = {"scipy", "numba", "matplotlib", "jinja2", "pandas", "pyarrow", "cryptography"}
+    assert not (heavy | {"sqlite3", "starlette", "uvicorn"}) & loaded
 
 
 def test_nothing_asked_shows_the_help(tmp_path):

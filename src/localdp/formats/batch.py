@@ -28,6 +28,7 @@ from localdp.validation import shown
 
 MAGIC = b"LDP1"
 _HEADER = struct.Struct("<4s16sI")
+HEADER_BYTES = _HEADER.size
 LARGEST_BATCH = 2**32 - 1
 _LONGEST_ECHO = 60  # characters of a field in an error: a sender must not fill the receiver's memory or log
 _PADDING, _ZERO = ord("="), ord("A")

@@ -101,28 +101,38 @@ class Aggregate:
         >>> Aggregate.load(path) == aggregate
         True
         """
-        header: dict[str, Any] = {"n": self.n, "plan": self.plan._document()}
-        if self.sources:
-            header["sources"] = sorted(self.sources)
-        aggregate_file.save(path, header, self.counts)
+        aggregate_file.save(path, self._header(), self.counts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a saved aggregate. A file that is not one, or was altered, is an `ArchiveError`."""
+        return cls.from_bytes(aggregate_file.read(path), name=os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
+        return aggregate_file.pack(self._header(), self.counts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, name: str = "this") -> Self:
+        """Read the content of a saved aggregate; `name` is what an error calls it."""
         from localdp.plan.plan import Plan
 
-        header, counts = aggregate_file.load(path)
+        header, counts = aggregate_file.unpack(data, name)
         if not isinstance(header, dict) or set(header) - {"sources"} != {"n", "plan"}:
-            raise ArchiveError(f"{path} is not a usable aggregate: its header has other keys than n, plan and sources")
+            raise ArchiveError(f"{name} is not a usable aggregate: its header has other keys than n, plan and sources")
         sources = header.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
-            raise ArchiveError(f"{path} is not a usable aggregate: its sources are not a list of text")
+            raise ArchiveError(f"{name} is not a usable aggregate: its sources are not a list of text")
         try:
             loaded = cls(Plan._from_document(header["plan"]), counts, header["n"])
         except LocalDPError as error:
-            raise ArchiveError(f"{path} is not a usable aggregate: {error}") from error
+            raise ArchiveError(f"{name} is not a usable aggregate: {error}") from error
         loaded.sources = frozenset(sources)
         return loaded
+
+    def _header(self) -> dict[str, Any]:
+        sources = {"sources": sorted(self.sources)} if self.sources else {}
+        return {"n": self.n, "plan": self.plan._document(), **sources}
 
     def _check_plan(self, other: Any, kind: type[Any]) -> None:
         if not isinstance(other, kind):

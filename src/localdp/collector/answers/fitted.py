@@ -55,8 +55,8 @@ class Remembering:
     True
     """
 
-    def __init__(self, most: int = 64) -> None:
-        self._most = most
+    def __init__(self, most: int = 64, most_items: int = 4_000_000) -> None:
+        self._most, self._most_items = most, most_items
         self._results: OrderedDict[tuple[str, int, bytes, str], Fitted] = OrderedDict()
         self._lock = Lock()
 
@@ -72,9 +72,14 @@ class Remembering:
         made = fit(aggregate, prior)
         with self._lock:
             self._results[key] = made
-            while len(self._results) > self._most:
+            while len(self._results) > self._most or (self._items > self._most_items and len(self._results) > 1):
                 self._results.popitem(last=False)
         return made
+
+    @property
+    def _items(self) -> int:
+        """The items of all results: what they take in memory grows with it."""
+        return sum(fitted.plan.domain.size for fitted in self._results.values())
 
 
 def merged(plan: Plan, aggregates: Iterable[Aggregate]) -> Aggregate:

@@ -1,0 +1,75 @@
+"""The application: the routes, the answers to what is not a route, and the guard around everything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from localdp.collector.guard import Guard
+from localdp.collector.openapi import document
+from localdp.collector.problems import Problem, not_found
+from localdp.collector.routes import ROUTES, uploads
+from localdp.collector.routes.route import CORS, Endpoint, Route
+from localdp.collector.service import Service
+
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Upload-Id",
+    "Access-Control-Max-Age": "86400",
+}
+
+
+def create_app(service: Service) -> Guard:
+    """The ASGI application of a collector. Its lifespan starts and stops the service."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
+        service.start()
+        try:
+            yield
+        finally:
+            service.stop()
+
+    app = Starlette(
+        routes=[*(_mounted(service, route) for route in ROUTES), *_preflights()],
+        exception_handlers={HTTPException: _no_route},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.openapi = document()
+    return Guard(app, uploads.Uploads(service, uploads.ROUTE), service.metrics, service.rate)
+
+
+def _mounted(service: Service, route: Route) -> StarletteRoute:
+    endpoint = uploads.Uploads(service, route) if route is uploads.ROUTE else Endpoint(service, route)
+    return StarletteRoute(route.path, endpoint, methods=[route.method])
+
+
+def _preflights() -> list[StarletteRoute]:
+    """What browsers ask before a page of another site may use a route."""
+    return [
+        StarletteRoute(path, _preflight, methods=["OPTIONS"])
+        for path in sorted({one.path for one in ROUTES if one.open})
+    ]
+
+
+async def _preflight(request: Request) -> Response:  # noqa: ARG001
+    response = Response(None, 204, _PREFLIGHT)
+    response.raw_headers.extend(CORS.items())
+    return response
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """What is said where no route fits: 404, or 405 with the methods that there are."""
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        here = [one for one in request.app.routes if one.path_regex.match(request.url.path)]
+        allowed = ", ".join(sorted({method for one in here for method in one.methods}))
+        detail = f"there is no {request.method[:20]} here, but {allowed}"
+        return Problem(405, "method-not-allowed", detail, {"Allow": allowed}).response()
+    return not_found().response()

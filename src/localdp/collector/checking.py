@@ -1,0 +1,79 @@
+"""Checks of uploads: the header of a batch by itself, and the reports of many batches together.
+
+`Plan.read` checks a batch whole, which takes 15 to 40 microseconds even for a single report, because arrays are made
+for it. So a short binary batch is only measured here, which takes about one, and its reports are checked by the writer
+with all others of the group. Everything else is read by `Plan.read` at once. Both ways refuse the same batches with the
+same codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from localdp.collector.collections import Collections
+from localdp.collector.problems import Problem
+from localdp.collector.recount import reports_in
+from localdp.collector.storage.database import NewUpload
+from localdp.errors import WireCode, WireError
+from localdp.formats.batch import HEADER_BYTES, MAGIC
+from localdp.plan import Plan
+
+_BADLY_FORMED = frozenset(
+    {
+        WireCode.BAD_MAGIC,
+        WireCode.TRUNCATED,
+        WireCode.TRAILING_BYTES,
+        WireCode.EMPTY_BATCH,
+        WireCode.BAD_JSON,
+        WireCode.BAD_BASE64,
+    }
+)
+
+
+def measured(data: bytes, fingerprint: bytes, report_bytes: int) -> int:
+    """The number of reports in a binary batch whose header and length are right; 0 for anything else."""
+    count = int.from_bytes(data[20:HEADER_BYTES], "little")
+    right = data[:20] == MAGIC + fingerprint[:16] and len(data) == HEADER_BYTES + count * report_bytes
+    return count if right else 0
+
+
+def read(plan: Plan, data: bytes) -> tuple[bytes, int]:
+    """The rows of any batch and their number, all checked; a `Problem` with the code of what is wrong."""
+    try:
+        reports = plan.read(data)
+    except WireError as error:
+        raise refused(error) from None
+    return reports.rows.tobytes(), len(reports)
+
+
+def refused(error: WireError) -> Problem:
+    """What the sender of a bad batch is told."""
+    return Problem(400 if error.code in _BADLY_FORMED else 422, error.code.value, str(error))
+
+
+class Checker:
+    """Checks the reports of a group of uploads: all reports of a plan at once, and one by one only if some are bad."""
+
+    def __init__(self, collections: Collections) -> None:
+        self._collections = collections
+
+    def __call__(self, group: Sequence[NewUpload]) -> dict[int, Exception]:
+        """What is wrong with uploads of the group, by their places."""
+        places: dict[int, list[int]] = {}
+        for place, upload in enumerate(group):
+            places.setdefault(upload.plan, []).append(place)
+        wrong: dict[int, Exception] = {}
+        for number, of_plan in places.items():
+            plan = self._collections.by_id(number).plan
+            rows = b"".join([group[place].body for place in of_plan])
+            try:
+                plan.mechanism.validate(np.frombuffer(rows, np.uint8).reshape(-1, plan.mechanism.report_bytes))
+            except WireError:
+                for place in of_plan:
+                    try:
+                        reports_in(group[place].body, plan)
+                    except WireError as error:
+                        wrong[place] = refused(error)
+        return wrong

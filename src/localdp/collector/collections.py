@@ -1,0 +1,225 @@
+"""A collection: a plan that this collector takes reports for, with its title, question, minimum and dates.
+
+The plan says how values are protected, and devices see all of it. What is beside it here is for people and for the
+collector, and does not change the plan's fingerprint. Nothing of a collection changes, except that it can be closed.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from localdp.collector.problems import Problem, invalid
+from localdp.collector.storage import Database, plans
+from localdp.collector.storage.database import Session
+from localdp.errors import LocalDPError
+from localdp.plan import Plan
+from localdp.validation import LARGEST_EXACT_INTEGER, shown
+
+_LONGEST = {"title": 200, "question": 2_000}
+_OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers")
+_BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was asked for beside the plan. Moments are written as in ISO 8601; None means that there is no limit."""
+
+    title: str = ""
+    question: str = ""
+    minimum: int = 1
+    opens: str | None = None
+    closes: str | None = None
+    write_token: bool = False
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A plan with its terms, as it is stored. `begins`, `ends` and `closed` are seconds since 1970."""
+
+    id: int
+    plan: Plan
+    terms: Terms
+    created: int
+    closed: int | None
+    begins: float
+    ends: float
+    fingerprint_bytes: bytes
+
+    def state(self, now: float) -> str:
+        """`planned`, `open` or `closed`."""
+        if self.closed is not None or now >= self.ends:
+            return "closed"
+        return "planned" if now < self.begins else "open"
+
+
+class Collections:
+    """The collections of a database, kept in memory. What another collector closes is noticed by `refresh`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._by_name: dict[str, Collection] = {}
+        self._by_id: dict[int, Collection] = {}
+
+    def known(self, name: str) -> Collection | None:
+        """The collection of this name if it is in memory: for the event loop, which must not wait."""
+        return self._by_name.get(name)
+
+    def find(self, name: str) -> Collection | None:
+        """The collection whose plan has this fingerprint, or these first 16 digits of it."""
+        found = self._by_name.get(name)
+        if found is None and is_name(name):
+            with self._database.reading() as session:
+                stored = plans.find(session, name)
+            found = None if stored is None else self._keep(stored)
+        return found
+
+    def by_id(self, plan: int) -> Collection:
+        """The collection with this number in the database."""
+        if plan not in self._by_id:
+            self.refresh()
+        return self._by_id[plan]
+
+    def every(self) -> list[Collection]:
+        """All collections, the newest first."""
+        self.refresh()
+        return sorted(self._by_id.values(), key=lambda one: -one.id)
+
+    def refresh(self) -> None:
+        """Read what was added or closed."""
+        with self._database.reading() as session:
+            rows = plans.every(session)
+            for number, fingerprint, closed in rows:
+                known = self._by_id.get(number)
+                if known is None or known.closed != closed:
+                    stored = plans.find(session, fingerprint)
+                    if stored is not None:
+                        self._keep(stored)
+
+    def add(self, session: Session, plan: Plan, terms: Terms, now: int) -> Collection | None:
+        """Store a new collection; None if there is one of this plan already."""
+        stored = plans.add(session, plan.fingerprint, plan.to_json(), json.dumps(asdict(terms)), now)
+        return None if stored is None else _collection(stored, plan)
+
+    def _keep(self, stored: plans.StoredPlan) -> Collection:
+        known = self._by_id.get(stored.id)
+        collection = _collection(stored, Plan.from_json(stored.document) if known is None else known.plan)
+        with self._lock:
+            self._by_id[stored.id] = collection
+            self._by_name[stored.fingerprint] = self._by_name[stored.fingerprint[: plans.SHORT]] = collection
+        return collection
+
+
+def is_name(name: str) -> bool:
+    """Whether this could be the name of a plan: 16 or 64 hexadecimal digits in lower case."""
+    return len(name) in (plans.SHORT, 64) and not name.strip("0123456789abcdef")
+
+
+def requested(body: Any, most_items: int) -> tuple[Plan, Terms]:
+    """The plan and the terms that a request asks for; a `Problem` that says what cannot be used."""
+    if not isinstance(body, dict):
+        raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
+    unknown = sorted(set(body) - {*_OF_PLAN, *_BESIDE, "plan"})
+    if unknown:
+        known = ", ".join(("plan", *_OF_PLAN, *_BESIDE))
+        raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
+    try:
+        plan = _plan(body, most_items)
+    except Problem:
+        raise
+    except LocalDPError as error:
+        raise invalid(str(error), "invalid-plan") from error
+    return plan, _terms(body)
+
+
+def _plan(body: dict[str, Any], most_items: int) -> Plan:
+    given = {name: body[name] for name in _OF_PLAN if body.get(name) is not None}
+    if body.get("plan") is not None:
+        if given:
+            raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
+        return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
+    items, size = given.pop("items", None), given.pop("size", None)
+    domain = size if items is None else items
+    if domain is None or (items is not None and size is not None):
+        raise invalid('give either "items", a list of items, or "size", the number of items')
+    if items is not None and not isinstance(items, list):
+        raise invalid(f'"items" is a list of items, not {shown(items)}')
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
+        raise invalid(f'"size" is a whole number of items, not {shown(size)}')
+    number = len(domain) if isinstance(domain, list) else domain
+    if number > most_items:
+        raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
+    mechanism = given.pop("mechanism", "auto")
+    if not isinstance(mechanism, str):
+        raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
+    # Written and read once more: what a client could not read is refused here.
+    return Plan.from_json(Plan(domain, mechanism, **given).to_json())
+
+
+def _terms(body: dict[str, Any]) -> Terms:
+    given = {name: body[name] for name in _BESIDE if body.get(name) is not None}
+    for name, longest in _LONGEST.items():
+        text = given.get(name, "")
+        if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
+            raise invalid(f'"{name}" is text of at most {longest:,} characters, not {shown(text)}')
+    minimum = given.get("minimum", 1)
+    if isinstance(minimum, bool) or not isinstance(minimum, int) or not 0 <= minimum <= LARGEST_EXACT_INTEGER:
+        raise invalid(f'"minimum" is a number of reports, a whole number of at least 0, not {shown(minimum)}')
+    if not isinstance(given.get("write_token", False), bool):
+        raise invalid(f'"write_token" is true or false, not {shown(given["write_token"])}')
+    terms = Terms(**given)
+    begins, ends = _moments(terms)
+    if begins >= ends:
+        raise invalid('"closes" must be later than "opens"')
+    return terms
+
+
+def _moments(terms: Terms) -> tuple[float, float]:
+    """When the collection begins and ends, in seconds since 1970. A date alone means the whole day, in UTC."""
+    begins = -1e18 if terms.opens is None else _moment(terms.opens, "opens", 0)
+    ends = 1e18 if terms.closes is None else _moment(terms.closes, "closes", 1)
+    return begins, ends
+
+
+def _moment(text: Any, name: str, more_days: int) -> float:
+    try:
+        if len(text) == len("2026-01-31"):
+            day = date.fromisoformat(text)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() + more_days * DAY
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        raise invalid(
+            f'"{name}" is a date such as "2026-01-31" or a moment such as "2026-01-31T18:00:00Z", not {shown(text)}'
+        ) from None
+
+
+def _is_clean(text: str) -> bool:
+    return all(character.isprintable() or character == "\n" for character in text)
+
+
+def _collection(stored: plans.StoredPlan, plan: Plan) -> Collection:
+    terms = Terms(**json.loads(stored.settings))
+    begins, ends = _moments(terms)
+    fingerprint = bytes.fromhex(stored.fingerprint)
+    return Collection(stored.id, plan, terms, stored.created, stored.closed, begins, ends, fingerprint)
+
+
+def day_of(seconds: float) -> int:
+    """The UTC day of a moment, as days since 1 January 1970."""
+    return int(seconds // DAY)
+
+
+def iso_day(day: int) -> str:
+    """A day as in 2026-01-31."""
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+def iso_moment(seconds: float) -> str:
+    """A moment as in 2026-01-31T18:00:00Z."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

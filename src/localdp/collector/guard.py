@@ -1,0 +1,64 @@
+"""The outermost layer of the application: headers on every response, a count of them, and a limit on their rate.
+
+A page that needs other headers, such as the dashboard, sets them itself; only those that are missing are added.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from localdp.collector.metrics import Metrics
+from localdp.collector.problems import Problem, busy
+from localdp.collector.rates import Rate
+
+HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+"""What every response has, unless it says otherwise itself."""
+
+
+_UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
+
+
+class Guard:
+    """An ASGI application around another one. `uploads` is the route that is asked for most: it is found first here."""
+
+    def __init__(self, app: ASGIApp, uploads: ASGIApp, metrics: Metrics, rate: Rate) -> None:
+        self._app, self._uploads, self._metrics, self._rate = app, uploads, metrics, rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = message["headers"]
+                present = {name for name, _ in given}
+                message["headers"] = [*given, *(one for one in HEADERS if one[0] not in present)]
+                self._metrics.response(message["status"])
+            await send(message)
+
+        try:
+            if self._rate.rate:
+                self._check_rate(scope)
+            found = _UPLOAD.fullmatch(scope["path"]) if scope["method"] == "POST" else None
+            if found:
+                scope["path_params"] = {"plan": found[1]}
+                await self._uploads(scope, receive, guarded)
+            else:
+                await self._app(scope, receive, guarded)
+        except Problem as problem:
+            await problem.response()(scope, receive, guarded)
+
+    def _check_rate(self, scope: Scope) -> None:
+        client = scope.get("client")
+        seconds = self._rate.wait(client[0] if client else "")
+        if seconds:
+            raise busy(f"this address sends more than {self._rate.rate:g} requests a second", seconds)

@@ -1,0 +1,41 @@
+"""A limit on the requests of each address.
+
+Addresses are kept in memory only, under a random key of this process, and are forgotten after some seconds of silence.
+They are written nowhere.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+_BURST = 10.0  # seconds' worth of requests that may come at once
+_MOST_ADDRESSES = 100_000
+
+
+class Rate:
+    """Requests a second for each address, with bursts of ten times as many; 0 means no limit."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._salt = secrets.token_bytes(16)
+        self._buckets: dict[int, tuple[float, float]] = {}
+
+    def wait(self, address: str, now: float | None = None) -> int:
+        """0 if the request may go on, or else the seconds to wait."""
+        moment = time.monotonic() if now is None else now
+        key = hash((self._salt, address))
+        left, seen = self._buckets.get(key, (self.rate * _BURST, moment))
+        left = min(self.rate * _BURST, left + (moment - seen) * self.rate)
+        if len(self._buckets) >= _MOST_ADDRESSES:
+            self._forget(moment)
+        if left < 1:
+            self._buckets[key] = (left, moment)
+            return max(1, int((1 - left) / self.rate))
+        self._buckets[key] = (left - 1, moment)
+        return 0
+
+    def _forget(self, moment: float) -> None:
+        """Forget the addresses whose bursts are whole again, or all of them if these are too few."""
+        kept = {key: one for key, one in self._buckets.items() if moment - one[1] < _BURST}
+        self._buckets = kept if len(kept) < _MOST_ADDRESSES else {}

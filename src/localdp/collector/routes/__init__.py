@@ -1,0 +1,14 @@
+"""The routes of the collector: one file for each kind, all of them listed in ROUTES."""
+
+from localdp.collector.routes import answers, data, operation, plans, tokens, uploads
+from localdp.collector.routes.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    uploads.ROUTE,
+    *plans.ROUTES,
+    *answers.ROUTES,
+    *data.ROUTES,
+    *tokens.ROUTES,
+    *operation.ROUTES,
+)
+"""Every route. That of the uploads comes first, because it is asked for most."""

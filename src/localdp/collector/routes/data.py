@@ -1,0 +1,152 @@
+"""Raw uploads out as Parquet, and aggregates that were made elsewhere in."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import BinaryIO
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from localdp import files
+from localdp.collector.collections import Collection, day_of
+from localdp.collector.problems import Problem, invalid
+from localdp.collector.recount import reports_in
+from localdp.collector.routes.route import Parameter, Route, json_response
+from localdp.collector.routes.uploads import STATUS, UPLOAD_ID_HEADER, check_open, closed, upload_id_in
+from localdp.collector.service import Service
+from localdp.collector.storage import aggregates, uploads
+from localdp.collector.storage.database import Session
+from localdp.plan import Aggregate
+from localdp.validation import shown
+
+_PIECE_BYTES = 1 << 24
+_SENT_BYTES = 1 << 16
+_EARLIEST, _LATEST = -(10**6), 10**7
+
+
+def day_in(text: str | None, name: str, default: int) -> int:
+    """A day in a query, as days since 1970."""
+    if text is None:
+        return default
+    try:
+        return (date.fromisoformat(text) - date(1970, 1, 1)).days
+    except ValueError:
+        raise invalid(f'"{name}" is a day such as 2026-01-31, not {shown(text, 60)}') from None
+
+
+def days_in(request: Request) -> tuple[int, int]:
+    """The first and the last day that a query asks for."""
+    first = day_in(request.query_params.get("from"), "from", _EARLIEST)
+    last = day_in(request.query_params.get("to"), "to", _LATEST)
+    if first > last:
+        raise invalid('"to" is a day before "from"')
+    return first, last
+
+
+async def export(service: Service, request: Request) -> Response:
+    """The raw reports as a Parquet file that `localdp aggregate` and the engines read."""
+    collection = await service.collection(request.path_params["plan"])
+    days = days_in(request)
+    file, dropped = await service.in_thread(_written, service, collection, days)
+    headers = {
+        "Reports-Dropped": str(dropped),
+        "Content-Length": str(os.fstat(file.fileno()).st_size),
+        "Content-Disposition": f'attachment; filename="{collection.plan.fingerprint[:16]}.parquet"',
+    }
+    return StreamingResponse(_pieces(file), 200, headers, "application/vnd.apache.parquet")
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_SENT_BYTES):
+            yield piece
+
+
+def _written(service: Service, collection: Collection, days: tuple[int, int]) -> tuple[BinaryIO, int]:
+    """An open file with the reports of these days, and how many reports are not in it, because they are dropped.
+
+    The file has no name any more, so it is gone when it is closed, whatever happens to the request.
+    """
+    with tempfile.TemporaryDirectory(prefix="localdp-export-") as folder:
+        path, dropped = Path(folder, "reports.parquet"), 0
+        with files.reports_writer(path, collection.plan) as write:
+            gathered: list[bytes] = []
+            size = 0
+            for piece in uploads.stored(service.database, collection.id, days):
+                for _, count, body in piece:
+                    if body is None:
+                        dropped += count
+                        continue
+                    gathered.append(body)
+                    size += len(body)
+                    if size >= _PIECE_BYTES:
+                        write(reports_in(b"".join(gathered), collection.plan))
+                        gathered, size = [], 0
+            if gathered:
+                write(reports_in(b"".join(gathered), collection.plan))
+        return path.open("rb"), dropped
+
+
+async def add_aggregate(service: Service, request: Request) -> Response:
+    """Add an aggregate that an engine or another collector has made, once."""
+    collection = await service.collection(request.path_params["plan"])
+    check_open(collection, time.time())
+    key = uploads.key_of(collection.fingerprint_bytes, upload_id_in(request.scope["headers"]))
+    day = day_in(request.query_params.get("day"), "day", day_of(time.time()))
+    body = service.body()
+    try:
+        data = await body.read(request.scope["headers"], request.receive)
+        aggregate = await service.in_thread(_checked, data, collection)
+        sources = aggregate.sources or {hashlib.sha256(data).hexdigest()}
+
+        def job(session: Session) -> bool:
+            if not session.open_plans([collection.id]):
+                raise closed()
+            if not uploads.import_aggregate(session, key, collection.id, day, aggregate.n, data):
+                return False
+            if not aggregates.claim_sources(session, collection.id, sources):
+                raise Problem(
+                    409, "counted-before", "reports in this aggregate were imported before, and would count twice"
+                )
+            aggregates.add(session, collection.id, day, aggregate.n, aggregate.counts)
+            return True
+
+        new = await service.writer.call(job)
+    finally:
+        body.release()
+    return json_response({"status": "stored" if new else "stored before"}, 201 if new else 200)
+
+
+def _checked(data: bytes, collection: Collection) -> Aggregate:
+    aggregate = Aggregate.from_bytes(data, name="the body")
+    if aggregate.plan != collection.plan:
+        raise invalid(f"the aggregate was made under plan {aggregate.plan.fingerprint}, which is another one")
+    if not aggregate.n:
+        raise invalid("the aggregate holds no reports")
+    return aggregate
+
+
+DAY = {"type": "string", "format": "date"}
+FROM = Parameter("from", "The first day, in UTC; all days by default.", DAY)
+TO = Parameter("to", "The last day, in UTC.", DAY)
+_BINARY = {"type": "string", "format": "binary"}
+_DONE = {
+    201: ("Added.", {"application/json": STATUS}),
+    200: ("Added before.", {"application/json": STATUS}),
+}
+
+ROUTES = (
+    Route("GET", "/v1/plans/{plan}/export", "admin", "The raw reports, as Parquet.", export,
+          {200: ("A Parquet file.", {"application/vnd.apache.parquet": _BINARY})}, (FROM, TO),
+          problems=(404, 422, 503)),
+    Route("POST", "/v1/plans/{plan}/aggregates", "admin", "Add an aggregate that was made elsewhere.", add_aggregate,
+          _DONE, (UPLOAD_ID_HEADER, Parameter("day", "The day it counts for, in UTC; today by default.", DAY)),
+          {"application/octet-stream": _BINARY}, (400, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507)),
+)  # fmt: skip

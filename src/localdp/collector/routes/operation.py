@@ -1,0 +1,86 @@
+"""What operators and programs need: health, readiness, metrics, the OpenAPI document, and a first page."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from localdp.collector.problems import full, unavailable
+from localdp.collector.routes.route import Route, json_response
+from localdp.collector.routes.uploads import STATUS
+from localdp.collector.service import Service
+from localdp.collector.storage.database import Session, StorageError, StorageFullError
+
+_PATIENCE = 5.0  # seconds for the database to show that it can be written
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>localdp collector</title>
+<h1>localdp collector</h1>
+<p>The API is here. Its description is at <a href="/openapi.json">/openapi.json</a>.</p>
+</html>
+"""
+
+
+async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """The process answers."""
+    return json_response({"status": "ok"})
+
+
+async def ready(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """The database can be written, so uploads can be taken."""
+    now = int(time.time())
+
+    def probe(session: Session) -> None:
+        session.change(
+            "INSERT INTO probes (id, written) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written = ?", (now, now)
+        )
+
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await service.writer.call(probe)
+    except StorageFullError:
+        raise full() from None
+    except (StorageError, TimeoutError):
+        raise unavailable("the database cannot be written at the moment") from None
+    return json_response({"status": "ready"})
+
+
+async def metrics(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """Figures for Prometheus."""
+    gauges = {
+        "uploads_queued": ("Uploads that wait for the writer.", float(service.writer.waiting)),
+        "body_bytes": ("Bytes of bodies in memory.", float(service.memory.taken)),
+        "database_bytes": ("Bytes of the database.", float(await service.in_thread(service.database.size))),
+        "start_time_seconds": ("When the process was started.", service.started),
+    }
+    return Response(service.metrics.text(gauges), 200, None, "text/plain; version=0.0.4; charset=utf-8")
+
+
+async def openapi(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """The description of all routes, which the application has made."""
+    return json_response(request.app.state.openapi)
+
+
+async def page(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """A first page for people."""
+    return Response(_PAGE, 200, None, "text/html; charset=utf-8")
+
+
+_STATUS = {"application/json": STATUS}
+ROUTES = (
+    Route("GET", "/healthz", None, "Whether the process answers.", healthy, {200: ("It does.", _STATUS)},
+          problems=(422,)),
+    Route("GET", "/readyz", None, "Whether uploads can be stored.", ready, {200: ("They can.", _STATUS)},
+          problems=(422, 503, 507)),
+    Route("GET", "/metrics", None, "Figures for Prometheus.", metrics,
+          {200: ("", {"text/plain": {"type": "string"}})}, problems=(422, 503)),
+    Route("GET", "/openapi.json", None, "This document.", openapi, {200: ("", {"application/json": {}})},
+          problems=(422,)),
+    Route("GET", "/", None, "A page for people.", page, {200: ("", {"text/html": {"type": "string"}})},
+          problems=(422,)),
+)  # fmt: skip

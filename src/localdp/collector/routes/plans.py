@@ -1,0 +1,183 @@
+"""Plans: create, list, read, close, and the document that devices fetch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from localdp.collector.collections import Collection, Terms, iso_day, iso_moment, requested
+from localdp.collector.problems import Problem
+from localdp.collector.routes.route import Route, json_body, json_response
+from localdp.collector.service import Service
+from localdp.collector.storage import aggregates, plans, uploads
+from localdp.plan import Plan
+
+
+async def create(service: Service, request: Request) -> Response:
+    """Make a new collection. The same request again is answered with 200."""
+    body = await json_body(service, request)
+    plan, terms = await service.in_thread(requested, body, service.settings.most_items)
+    now = int(time.time())
+    made = await service.writer.call(lambda session: service.collections.add(session, plan, terms, now))
+    collection = await service.collection(plan.fingerprint)
+    if made is None and collection.terms != terms:
+        raise Problem(
+            409,
+            "plan-exists",
+            f"this collector has the plan {plan.fingerprint} already, with another title, question, minimum, dates or "
+            "need of a token; plans are not changed",
+        )
+    answer = await service.in_thread(described, service, collection)
+    return json_response(answer, 200 if made is None else 201, {"Location": f"/v1/plans/{plan.fingerprint}"})
+
+
+async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """All collections, the newest first."""
+    return json_response({"plans": await service.in_thread(_all, service)})
+
+
+async def one(service: Service, request: Request) -> Response:
+    """One collection, how precise its estimates are by now, and what more reports would give."""
+    collection = await service.collection(request.path_params["plan"])
+
+    def answer() -> dict[str, Any]:
+        found = described(service, collection)
+        return {**found, "progress": service.answering.progress(collection, found["counted"], found["suspect"])}
+
+    return json_response(await service.in_thread(answer))
+
+
+async def document(service: Service, request: Request) -> Response:
+    """The plan as devices need it. It never changes, so a device may keep it."""
+    collection = await service.collection(request.path_params["plan"])
+    tag = f'"{collection.plan.fingerprint}"'
+    headers = {"ETag": tag, "Cache-Control": "public, max-age=86400, immutable"}
+    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
+    if tag in known or "*" in known:
+        return Response(None, 304, headers)
+    return Response(collection.plan.to_json().encode(), 200, headers, "application/json")
+
+
+async def close(service: Service, request: Request) -> Response:
+    """Take no more uploads, from now on. A plan that is closed stays so."""
+    collection = await service.collection(request.path_params["plan"])
+    now = int(time.time())
+    await service.writer.call(lambda session: plans.close(session, collection.id, now))
+    await service.in_thread(service.collections.refresh)
+    return json_response(
+        await service.in_thread(described, service, await service.collection(collection.plan.fingerprint))
+    )
+
+
+def _all(service: Service) -> list[dict[str, Any]]:
+    return [described(service, collection) for collection in service.collections.every()]
+
+
+def described(service: Service, collection: Collection) -> dict[str, Any]:
+    """A collection as a JSON value: the plan in figures, what was asked for, and how far it is."""
+    with service.database.reading() as session:
+        days = aggregates.days(session, collection.id)
+        waiting_uploads, waiting_reports = uploads.number_waiting(session, collection.id)
+        closed = plans.closed_at(session, collection.id)
+    counted = sum(day.n for day in days)
+    return {
+        "fingerprint": collection.plan.fingerprint,
+        "short": collection.plan.fingerprint[: plans.SHORT],
+        "state": "closed" if closed is not None else collection.state(time.time()),
+        "created": iso_moment(collection.created),
+        "closed": None if closed is None else iso_moment(closed),
+        **asdict(collection.terms),
+        **_figures(collection.plan),
+        "reports": counted + waiting_reports,
+        "counted": counted,
+        "suspect": sum(day.suspect for day in days),
+        "uploads_waiting": waiting_uploads,
+        "first_day": iso_day(days[0].day) if days else None,
+        "last_day": iso_day(days[-1].day) if days else None,
+        "standard_error": collection.plan.mechanism.variance(counted) ** 0.5 if counted else None,
+    }
+
+
+def _figures(plan: Plan) -> dict[str, Any]:
+    mechanism = plan.mechanism
+    return {
+        "mechanism": mechanism.name,
+        "epsilon": mechanism.requested_epsilon,
+        "options": mechanism.options(),
+        "size": plan.domain.size,
+        "other": plan.domain.other,
+        "report_bytes": mechanism.report_bytes,
+    }
+
+
+_TEXT = {"type": "string"}
+_MOMENT = {"type": ["string", "null"], "description": "A date, or a moment, as in ISO 8601."}
+TERMS_SCHEMA = {
+    "title": {"type": "string", "maxLength": 200},
+    "question": {"type": "string", "maxLength": 2000},
+    "minimum": {"type": "integer", "minimum": 0, "default": Terms.minimum},
+    "opens": _MOMENT,
+    "closes": _MOMENT,
+    "write_token": {"type": "boolean", "default": False, "description": "Whether uploads need a write token."},
+}
+REQUEST = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "items": {"type": "array", "items": {"type": ["string", "integer", "number", "boolean"]}, "minItems": 2},
+        "size": {"type": "integer", "minimum": 2, "description": "The number of items, instead of a list."},
+        "mechanism": {"type": "string", "default": "auto"},
+        "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+        "once": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+        "other": {"description": "The catch-all item."},
+        "answers": {"type": "integer", "minimum": 1},
+        "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
+        **TERMS_SCHEMA,
+    },
+}
+PLAN = {
+    "type": "object",
+    "required": ["fingerprint", "short", "state", "mechanism", "epsilon", "size", "reports", "counted"],
+    "properties": {
+        "fingerprint": _TEXT,
+        "short": _TEXT,
+        "state": {"enum": ["planned", "open", "closed"]},
+        "created": _TEXT,
+        "closed": {"type": ["string", "null"]},
+        **TERMS_SCHEMA,
+        "mechanism": _TEXT,
+        "epsilon": {"type": "number"},
+        "size": {"type": "integer"},
+        "report_bytes": {"type": "integer"},
+        "reports": {"type": "integer", "description": "Reports so far, counted or not."},
+        "counted": {"type": "integer"},
+        "suspect": {"type": "integer", "description": "Counted reports that look forged."},
+        "uploads_waiting": {"type": "integer"},
+        "standard_error": {"type": ["number", "null"], "description": "Of an estimated frequency, now."},
+        "progress": {"type": "object", "description": "Of one collection: what its reports give, and what more would."},
+    },
+}
+_ONE = ("The collection.", {"application/json": PLAN})
+_LIST = {"type": "object", "required": ["plans"], "properties": {"plans": {"type": "array", "items": PLAN}}}
+_MADE = {201: ("Created.", {"application/json": PLAN}), 200: ("Created before.", {"application/json": PLAN})}
+_DOCUMENT = {
+    200: ("The canonical plan.", {"application/json": {"type": "object"}}),
+    304: ("Unchanged.", {}),
+}
+
+ROUTES = (
+    Route("POST", "/v1/plans", "admin", "Create a collection.", create, _MADE, body={"application/json": REQUEST},
+          problems=(400, 408, 409, 413, 415, 422, 429, 503, 507)),
+    Route("GET", "/v1/plans", "read", "All collections.", every, {200: ("", {"application/json": _LIST})},
+          problems=(422, 503)),
+    Route("GET", "/v1/plans/{plan}", "read", "One collection, and how far it is.", one, {200: _ONE},
+          problems=(404, 422, 503)),
+    Route("GET", "/v1/plans/{plan}/document", None, "The plan as devices need it.", document, _DOCUMENT,
+          problems=(404, 422, 503), open=True),
+    Route("POST", "/v1/plans/{plan}/close", "admin", "Take no more uploads.", close, {200: _ONE},
+          problems=(404, 422, 503, 507)),
+)  # fmt: skip

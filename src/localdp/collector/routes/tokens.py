@@ -1,0 +1,125 @@
+"""Tokens: make, list, revoke."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from localdp.collector.collections import iso_moment
+from localdp.collector.problems import Problem, invalid
+from localdp.collector.routes.route import Parameter, Route, json_body, json_response
+from localdp.collector.service import Service
+from localdp.collector.storage import tokens
+from localdp.collector.storage.database import Session
+from localdp.collector.storage.tokens import StoredToken
+from localdp.collector.tokens import SCOPES, digest_of, new_token
+from localdp.validation import shown
+
+_LONGEST_NAME = 200
+_LARGEST_ID = 2**53 - 1
+
+
+async def create(service: Service, request: Request) -> Response:
+    """Make a token. It is shown in this answer and never again."""
+    body = await json_body(service, request)
+    if not isinstance(body, dict) or set(body) - {"scope", "name", "plan"}:
+        raise invalid('a token is asked for by {"scope": "read"}; it may also have a "name" and a "plan"')
+    scope, name, plan = body.get("scope"), body.get("name", ""), body.get("plan")
+    if scope not in SCOPES:
+        raise invalid(f'"scope" is one of {", ".join(SCOPES)}, not {shown(scope)}')
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise invalid(f'"name" is one line of at most {_LONGEST_NAME} characters, not {shown(name)}')
+    if plan is not None and (scope != "write" or not isinstance(plan, str)):
+        raise invalid('"plan" is the fingerprint of a plan, for tokens with the scope write')
+    collection = None if plan is None else await service.collection(plan)
+    token, now = new_token(), int(time.time())
+    number = None if collection is None else collection.id
+    made = await service.writer.call(lambda session: tokens.add(session, digest_of(token), name, scope, number, now))
+    service.tokens.forget()
+    if made is None:
+        raise RuntimeError("two tokens of 32 random bytes are the same")
+    return json_response({"token": token, **_described(service, made)}, 201)
+
+
+async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """All tokens, without the tokens themselves, which nobody knows but their holders."""
+    return json_response({"tokens": await service.in_thread(_all, service)})
+
+
+async def revoke(service: Service, request: Request) -> Response:
+    """Revoke a token. The last one with the scope admin stays, because without it nobody could make another."""
+    text = request.path_params.get("token", request.query_params.get("id", ""))
+    if not text.isascii() or not text.isdigit() or int(text) > _LARGEST_ID:
+        raise invalid("say which token by its id, a number, as GET /v1/tokens lists it")
+    now = int(time.time())
+
+    def job(session: Session) -> bool:
+        done = tokens.revoke(session, int(text), now)
+        if done and not tokens.keeps_an_admin(session):
+            raise Problem(409, "last-admin", "this is the last token that can make others, so it stays; make one first")
+        return done
+
+    done = await service.writer.call(job)
+    service.tokens.forget()
+    if not done:
+        raise Problem(404, "no-such-token", "there is no valid token with this id")
+    return Response(None, 204)
+
+
+def _all(service: Service) -> list[dict[str, Any]]:
+    with service.database.reading() as session:
+        return [_described(service, token) for token in tokens.every(session)]
+
+
+def _described(service: Service, token: StoredToken) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scope": token.scope,
+        "plan": None if token.plan is None else service.collections.by_id(token.plan).plan.fingerprint,
+        "created": iso_moment(token.created),
+        "revoked": None if token.revoked is None else iso_moment(token.revoked),
+    }
+
+
+_TEXT_OR_NOT = {"type": ["string", "null"]}
+_TOKEN = {
+    "type": "object",
+    "required": ["id", "name", "scope"],
+    "properties": {
+        "id": {"type": "integer"},
+        "name": {"type": "string"},
+        "scope": {"enum": list(SCOPES)},
+        "plan": _TEXT_OR_NOT,
+        "created": {"type": "string"},
+        "revoked": _TEXT_OR_NOT,
+    },
+}
+_NEW = {**_TOKEN, "properties": {"token": {"type": "string"}, **_TOKEN["properties"]}}  # type: ignore[dict-item]
+_REQUEST = {
+    "type": "object",
+    "required": ["scope"],
+    "additionalProperties": False,
+    "properties": {
+        "scope": {"enum": list(SCOPES)},
+        "name": {"type": "string", "maxLength": _LONGEST_NAME},
+        "plan": {"type": "string", "description": "With the scope write: for this plan only."},
+    },
+}
+_LIST = {"type": "object", "properties": {"tokens": {"type": "array", "items": _TOKEN}}}
+_ID = Parameter("id", "The id of the token.", {"type": "integer", "minimum": 1}, required=True)
+_GONE = {204: ("Revoked.", dict[str, Any]())}
+
+ROUTES = (
+    Route("POST", "/v1/tokens", "admin", "Make a token.", create, {201: ("Made.", {"application/json": _NEW})},
+          body={"application/json": _REQUEST}, problems=(400, 404, 408, 413, 415, 422, 429, 503, 507)),
+    Route("GET", "/v1/tokens", "admin", "All tokens.", every, {200: ("", {"application/json": _LIST})},
+          problems=(422, 503)),
+    Route("DELETE", "/v1/tokens", "admin", "Revoke a token.", revoke, _GONE, (_ID,),
+          problems=(404, 409, 422, 503, 507)),
+    Route("DELETE", "/v1/tokens/{token}", "admin", "Revoke a token.", revoke, _GONE,
+          problems=(404, 409, 422, 503, 507)),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""POST /v1/plans/{plan}/reports: the route that devices use, and the only one where every microsecond counts.
+
+The answer to an upload whose id was used before is the same whatever its body is, as long as the body is a valid batch:
+the first body counts, and nobody can find out what it was by trying others.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from localdp.collector.bodies import GoneError
+from localdp.collector.checking import measured, read
+from localdp.collector.collections import Collection, day_of
+from localdp.collector.problems import Problem, busy
+from localdp.collector.routes.route import CORS, Endpoint, Parameter, Route, authorize
+from localdp.collector.service import Service
+from localdp.collector.storage.database import NewUpload
+from localdp.collector.storage.uploads import key_of
+from localdp.collector.writer import QueueFullError
+from localdp.formats.batch import HEADER_BYTES
+
+UPLOAD_ID = re.compile(rb"[0-9a-fA-F]{32}")
+_AT_ONCE = 1 << 16
+"""Bodies up to this length are checked in the event loop; a thread would cost more than it saves."""
+_JSON = [(b"content-type", b"application/json"), *CORS.items()]
+_STORED = b'{"status":"stored"}'
+_REPEATED = b'{"status":"stored before"}'
+
+
+class Uploads(Endpoint):
+    """The endpoint of the route, without the detours that other routes can afford."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            new = await self._take(scope, receive)
+        except GoneError:
+            return
+        except Exception as error:
+            self.service.metrics.add("uploads_refused")
+            response = self.problem(error).response()
+            response.raw_headers.extend(CORS.items())
+            await response(scope, receive, send)
+            return
+        body = _STORED if new else _REPEATED
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": 201 if new else 200, "headers": [length, *_JSON]})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _take(self, scope: Scope, receive: Receive) -> bool:
+        """Read, check and store an upload; whether it is new."""
+        service = self.service
+        name = scope["path_params"]["plan"]
+        collection = service.collections.known(name) or await service.collection(name)
+        now = time.time()
+        check_open(collection, now)
+        headers = scope["headers"]
+        if collection.terms.write_token:
+            authorization = next((value.decode("latin-1") for name, value in headers if name == b"authorization"), None)
+            await authorize(service, authorization, "write", collection.id)
+        upload_id = upload_id_in(headers)
+        body = service.body()
+        try:
+            data = await body.read(headers, receive)
+            plan = collection.plan
+            count = measured(data, collection.fingerprint_bytes, plan.mechanism.report_bytes)
+            if count:
+                rows = data[HEADER_BYTES:]  # the writer checks them, together with others
+            elif len(data) <= _AT_ONCE:
+                rows, count = read(plan, data)
+            else:
+                rows, count = await service.in_thread(read, plan, data)
+            key = key_of(collection.fingerprint_bytes, upload_id)
+            try:
+                outcome = await service.writer.submit(NewUpload(key, collection.id, day_of(now), count, rows))
+            except QueueFullError as error:
+                raise busy(str(error)) from None
+        finally:
+            body.release()
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome is None:
+            raise closed()
+        if outcome:
+            service.metrics.stored(count, len(rows))
+        else:
+            service.metrics.add("uploads_repeated")
+        return outcome
+
+
+def upload_id_in(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """The upload id of a request."""
+    for name, value in headers:
+        if name == b"upload-id" and UPLOAD_ID.fullmatch(value):
+            return bytes.fromhex(value.decode())
+    raise Problem(
+        400,
+        "bad-upload-id",
+        "an upload needs a header Upload-Id with 32 hexadecimal digits, drawn at random for each upload and kept when "
+        "it is sent again",
+    )
+
+
+def check_open(collection: Collection, now: float) -> None:
+    """A `Problem` if the collection takes no uploads at this moment."""
+    if collection.closed is not None or now >= collection.ends:
+        raise closed()
+    if now < collection.begins:
+        # Not 409: a device may keep its report until then.
+        seconds = min(86_400, int(collection.begins - now) + 1)
+        raise Problem(403, "plan-not-open", "this plan does not take reports yet", {"Retry-After": str(seconds)})
+
+
+def closed() -> Problem:
+    """The plan takes no more uploads."""
+    return Problem(409, "plan-closed", "this plan is closed and takes no more reports")
+
+
+async def _unused(service: Service, request: Request) -> Response:
+    raise NotImplementedError("the endpoint of uploads answers by itself")
+
+
+BATCH = {
+    "type": "object",
+    "required": ["plan", "reports"],
+    "properties": {
+        "plan": {"type": "string", "description": "The fingerprint of the plan."},
+        "reports": {"type": "array", "minItems": 1, "items": {"type": "string", "description": "Base64."}},
+    },
+}
+
+
+STATUS = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+UPLOAD_ID_HEADER = Parameter(
+    "Upload-Id",
+    "16 random bytes in hex, the same for every attempt to send one upload.",
+    {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"},
+    "header",
+    required=True,
+)
+ROUTE = Route(
+    "POST",
+    "/v1/plans/{plan}/reports",
+    "write",
+    "Store a batch of reports. The answers 201 and 200 are sent when it is on the disk.",
+    _unused,
+    {201: ("Stored.", {"application/json": STATUS}), 200: ("Stored before.", {"application/json": STATUS})},
+    (UPLOAD_ID_HEADER,),
+    {"application/octet-stream": {"type": "string", "format": "binary"}, "application/json": BATCH},
+    (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507),
+    open=True,
+)

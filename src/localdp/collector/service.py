@@ -1,0 +1,94 @@
+"""Everything that a running collector holds: its database, its threads, and what it remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from localdp.collector.answering import Answering
+from localdp.collector.bodies import Body, Memory
+from localdp.collector.checking import Checker
+from localdp.collector.collections import Collection, Collections, is_name
+from localdp.collector.folding import Folder
+from localdp.collector.metrics import Metrics
+from localdp.collector.problems import unknown_plan
+from localdp.collector.rates import Rate
+from localdp.collector.retention import Retention
+from localdp.collector.settings import Settings
+from localdp.collector.storage import Database, open_database, tokens
+from localdp.collector.tokens import Tokens, checked_token, digest_of, new_token
+from localdp.collector.writer import Writer
+
+T = TypeVar("T")
+
+
+class Service:
+    """One collector. `start` and `stop` begin and end its threads."""
+
+    def __init__(self, settings: Settings, database: Database | None = None) -> None:
+        self.settings = settings
+        self.database = open_database(settings.database) if database is None else database
+        self.metrics = Metrics()
+        self.collections = Collections(self.database)
+        self.tokens = Tokens(self.database)
+        self.memory = Memory(settings.most_memory)
+        self.rate = Rate(settings.rate)
+        self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting)
+        self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
+        self.answering = Answering(self.database, self.folder, settings.answer_time)
+        self.retention = Retention(self.writer, settings.keep_days)
+        self._pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="localdp-answers")
+        self.started = time.time()
+
+    def start(self) -> None:
+        """Start the threads. What was stored before and is not counted yet is counted now."""
+        self.writer.start()
+        self.collections.refresh()
+        self.folder.start()
+        self.retention.start()
+
+    def stop(self) -> None:
+        """Store what waits, end the threads and close the database."""
+        self.retention.stop()
+        self.folder.stop()
+        self.writer.stop()
+        self._pool.shutdown()
+        self.database.close()
+
+    async def in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        """Run a function that takes time beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    async def collection(self, name: str) -> Collection:
+        """The collection that a URL names; a `Problem` if there is none."""
+        found = self.collections.known(name)
+        if found is None and is_name(name):
+            found = await self.in_thread(self.collections.find, name)
+        if found is None:
+            raise unknown_plan()
+        return found
+
+    def body(self) -> Body:
+        """What reads the body of one request."""
+        return Body(self.memory, self.settings.most_body)
+
+    def first_token(self) -> str | None:
+        """Make sure that somebody can administer this collector. Returns a new token, which must be shown, or None.
+
+        The token in LOCALDP_ADMIN_TOKEN is taken, unless it was revoked. Without it, a token is made if there is none.
+        """
+        given = os.environ.get("LOCALDP_ADMIN_TOKEN")
+        token = new_token() if given is None else checked_token(given)
+        now = int(time.time())
+        with self.database.writing() as session:
+            if given is not None:
+                tokens.add(session, digest_of(token), "LOCALDP_ADMIN_TOKEN", "admin", None, now)
+                return None
+            if tokens.keeps_an_admin(session):
+                return None
+            tokens.add(session, digest_of(token), "made at the first start", "admin", None, now)
+            return token

@@ -1,0 +1,131 @@
+"""What the collector needs of a database, whichever it is.
+
+SQL is written with `?` for values. Only what the two databases do differently has a method of its own: storing many
+uploads at once, reading many at once, and locks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from localdp.errors import LocalDPError
+
+Row = tuple[Any, ...]
+
+BATCH, AGGREGATE = 0, 1
+"""The kinds of uploads: a batch of reports, or an aggregate that was made elsewhere."""
+
+
+class StorageError(LocalDPError):
+    """The database did not do what it was asked; it may do so later."""
+
+
+class StorageFullError(StorageError):
+    """There is no room left on the disk of the database."""
+
+
+class FoldConflictError(StorageError):
+    """Somebody else has counted these uploads in the meantime, so they are not counted again."""
+
+
+class NewUpload(NamedTuple):
+    """An upload on its way into the database. `key` identifies its plan and upload id; `body` is the reports' rows.
+
+    A tuple, because thousands are made every second, and a frozen dataclass takes four times as long.
+    """
+
+    key: bytes
+    plan: int
+    day: int
+    reports: int
+    body: bytes
+
+
+@dataclass(frozen=True)
+class DayOfUploads:
+    """Uploads of one day that are not counted yet: how many, with how many reports, and their rows all together."""
+
+    day: int
+    uploads: int
+    reports: int
+    rows: bytes
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Uploads of one plan that are not counted yet. `handle` is what `mark` needs; `more` says whether others wait."""
+
+    plan: int
+    days: tuple[DayOfUploads, ...]
+    handle: Any
+    more: bool
+
+    @property
+    def uploads(self) -> int:
+        """The number of uploads."""
+        return sum(day.uploads for day in self.days)
+
+
+class Session(ABC):
+    """A transaction that is under way."""
+
+    @abstractmethod
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+
+    @abstractmethod
+    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return the number of rows that it changed."""
+
+    @abstractmethod
+    def insert_uploads(self, uploads: Sequence[NewUpload]) -> set[bytes]:
+        """Store uploads whose keys are all different, and return the keys that were new."""
+
+    @abstractmethod
+    def open_plans(self, plans: Sequence[int]) -> set[int]:
+        """Those of the plans that are not closed. They cannot be closed before this transaction has ended."""
+
+    @abstractmethod
+    def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
+        """Some uploads of a plan that are not counted yet, in the order in which they came.
+
+        They are at most `most`, with `most_reports` reports in all, or the first upload alone.
+        """
+
+    @abstractmethod
+    def mark(self, gathered: Gathered) -> bool:
+        """Mark uploads as counted; False if these are not all that would be marked, and nothing may be counted."""
+
+    @abstractmethod
+    def try_lock(self, plan: int) -> bool:
+        """Claim the folding of a plan until the end of the transaction; False if another collector has claimed it."""
+
+
+class Database(ABC):
+    """A database with the collector's tables. Only one thread, the writer, may use `writing`."""
+
+    shared: bool
+    """Whether other collectors may use the database at the same time, so that what is remembered must be looked up."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that may change things. When its block has ended, the changes are on the disk."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that changes nothing, and sees the database as it was at its first statement.
+
+        Inside another one of the same thread, it is that one.
+        """
+
+    @abstractmethod
+    def size(self) -> int:
+        """The bytes that the database takes on its disk."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close all connections."""

@@ -1,0 +1,198 @@
+"""A file of SQLite, in the mode of a write-ahead log (WAL): one writer, and readers that never wait for it.
+
+`synchronous = FULL` makes a commit wait until the disk has the log. Many rows go into one statement, and many come out
+as one row: Python gives its global lock away at each row, and a busy server would make us wait for it every time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from localdp.collector.storage import schema
+from localdp.collector.storage.database import (
+    BATCH,
+    Database,
+    DayOfUploads,
+    Gathered,
+    NewUpload,
+    Row,
+    Session,
+    StorageError,
+    StorageFullError,
+)
+
+_WAIT = 10.0  # seconds for another process to finish its transaction
+_LARGEST_STEP = 256  # rows in one statement
+_LAST = """
+SELECT MAX(CASE WHEN place = 1 OR (place <= ?3 AND running <= ?4) THEN seq END), COUNT(*)
+FROM (
+    SELECT seq, ROW_NUMBER() OVER (ORDER BY seq) AS place, SUM(count) OVER (ORDER BY seq) AS running
+    FROM (SELECT seq, count FROM uploads WHERE plan = ?1 AND folded = 0 ORDER BY seq LIMIT ?2)
+)
+"""
+_ROWS = """
+SELECT day, COUNT(*), SUM(count), group_concat(hex(body), '')
+FROM uploads WHERE plan = ? AND folded = 0 AND seq <= ? GROUP BY day ORDER BY day
+"""
+_COLUMNS = f"(?, ?, ?, {BATCH}, ?, 0, ?)"
+
+
+class SqliteDatabase(Database):
+    """One file. Several processes may open it, but one collector for each file is what it is made for."""
+
+    shared = False
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        with _errors():
+            with suppress(OSError):  # SQLite says what is wrong with the place, if something is
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # a new file is for its owner alone
+            self._writer = self._connect()
+            try:
+                with self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
+                    schema.migrate(session.execute, serial="INTEGER PRIMARY KEY", bytes="BLOB")
+            except BaseException:
+                self.close()
+                raise
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA journal_size_limit = {1 << 26}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        with _errors(), self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        under_way: Session | None = getattr(self._local, "session", None)
+        if under_way is not None:
+            yield under_way
+            return
+        connection = getattr(self._local, "reader", None)
+        with _errors():
+            if connection is None:
+                connection = self._local.reader = self._connect()
+                with self._lock:
+                    self._readers.append(connection)
+            with self._transaction(connection, "BEGIN") as session:
+                self._local.session = session
+                try:
+                    yield session
+                finally:
+                    self._local.session = None
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Session]:
+        connection.execute(begin)
+        try:
+            yield _SqliteSession(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # some errors, such as a full disk, have ended it already
+                connection.execute("ROLLBACK")
+            raise
+
+    def size(self) -> int:
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        with self._lock:
+            for connection in (*self._readers, self._writer):
+                connection.close()
+            self._readers.clear()
+
+
+class _SqliteSession(Session):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+    def insert_uploads(self, uploads: Sequence[NewUpload]) -> set[bytes]:
+        stored = self._insert(uploads)
+        keys = {upload.key for upload in uploads}
+        if stored == len(uploads):
+            return keys
+        # Some were there before, which is rare: undo, ask which, and store the others.
+        self._connection.execute("ROLLBACK")
+        self._connection.execute("BEGIN IMMEDIATE")
+        marks = ",".join("?" * len(uploads))
+        found = self._connection.execute(f"SELECT key FROM uploads WHERE key IN ({marks})", list(keys))  # noqa: S608
+        new = keys - {row[0] for row in found}
+        self._insert([upload for upload in uploads if upload.key in new])
+        return new
+
+    def _insert(self, uploads: Sequence[NewUpload]) -> int:
+        """Store what is new, in statements of 256, 128, 64.. rows, so that few statements have to be prepared."""
+        stored, start, step = 0, 0, _LARGEST_STEP
+        while start < len(uploads):
+            while step > len(uploads) - start:
+                step //= 2
+            part = uploads[start : start + step]
+            values = [value for one in part for value in (one.key, one.plan, one.day, one.reports, one.body)]
+            stored += self._connection.execute(_insertion(step), values).rowcount
+            start += step
+        return stored
+
+    def open_plans(self, plans: Sequence[int]) -> set[int]:
+        marks = ",".join("?" * len(plans))
+        rows = self.execute(f"SELECT id FROM plans WHERE closed IS NULL AND id IN ({marks})", plans)  # noqa: S608
+        return {row[0] for row in rows}
+
+    def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
+        ((last, waiting),) = self.execute(_LAST, (plan, most + 1, most, most_reports))
+        if last is None:
+            return Gathered(plan, (), None, more=False)
+        rows = self.execute(_ROWS, (plan, last))
+        days = tuple(DayOfUploads(row[0], row[1], row[2], bytes.fromhex(row[3])) for row in rows)
+        return Gathered(plan, days, last, more=waiting > sum(day.uploads for day in days))
+
+    def mark(self, gathered: Gathered) -> bool:
+        # Nothing can be stored later with a smaller number, so up to the last one these are the same uploads.
+        sql = "UPDATE uploads SET folded = 1 WHERE plan = ? AND folded = 0 AND seq <= ?"
+        return self.change(sql, (gathered.plan, gathered.handle)) == gathered.uploads
+
+    def try_lock(self, plan: int) -> bool:  # noqa: ARG002 (a transaction that writes excludes all others)
+        return True
+
+
+def _insertion(rows: int) -> str:
+    values = ", ".join([_COLUMNS] * rows)
+    return (
+        f"INSERT INTO uploads (key, plan, day, kind, count, folded, body) VALUES {values} ON CONFLICT (key) DO NOTHING"  # noqa: S608
+    )
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn errors of SQLite into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise StorageFullError("the disk of the database is full") from error
+        raise StorageError(f"the database failed: {error}") from error

@@ -1,0 +1,100 @@
+"""Tokens: who may write, read or administer.
+
+A token is 32 random bytes, shown once when it is made. The database has its SHA-256 only; a token has so much
+randomness that a plain hash cannot be reversed. `admin` may do everything, `read` may read, `write` may upload.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import re
+import secrets
+import threading
+import time
+from base64 import urlsafe_b64encode
+
+from localdp.collector.problems import Problem, unauthorized
+from localdp.collector.storage import Database, tokens
+from localdp.collector.storage.tokens import StoredToken
+from localdp.errors import InvalidInputError
+
+SCOPES = ("write", "read", "admin")
+BEGINNING = "ldp_"
+_SHORTEST = 8
+_REMEMBERED = 1.0  # seconds for which a token that another collector revoked may still be taken
+
+
+def new_token() -> str:
+    """A new token."""
+    return BEGINNING + urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
+
+
+def digest_of(token: str) -> bytes:
+    """What is stored of a token."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def checked_token(token: str) -> str:
+    """A token that an operator chose; an error if it could not be sent, or if anybody could guess it."""
+    if not re.fullmatch(r"[!-~]+", token) or len(token) < _SHORTEST:
+        raise InvalidInputError(
+            f"LOCALDP_ADMIN_TOKEN must be at least {_SHORTEST} visible ASCII characters without spaces; "
+            "openssl rand -hex 32 makes a good one"
+        )
+    return token
+
+
+class Tokens:
+    """The tokens that are valid, kept in memory for a second where several collectors share a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._valid: list[StoredToken] = []
+        self._read_at = -math.inf
+        self._changes = 0
+
+    def forget(self) -> None:
+        """Read the tokens anew at the next request. Called when the change is on the disk."""
+        self._changes += 1
+        self._read_at = -math.inf
+
+    @property
+    def fresh(self) -> bool:
+        """Whether `check` answers without the database."""
+        lasts = _REMEMBERED if self._database.shared else 1e12
+        return time.monotonic() - self._read_at < lasts
+
+    def check(self, authorization: str | None, scope: str, plan: int | None = None) -> StoredToken:
+        """The token in an Authorization header, if it is valid for this scope; otherwise a `Problem`, 401 or 403."""
+        kind, _, token = (authorization or "").partition(" ")
+        if kind.lower() != "bearer" or not token.strip():
+            raise unauthorized(f"this needs a token with the scope {scope}: send it as Authorization: Bearer <token>")
+        found = self._find(digest_of(token.strip()))
+        if found is None:
+            raise unauthorized("this token is not valid here: it is unknown, or it was revoked")
+        if found.scope not in (scope, "admin") or (found.plan is not None and found.plan != plan):
+            where = "" if found.plan is None else ", for one plan"
+            raise Problem(403, "wrong-scope", f"this needs the scope {scope}, and the token has {found.scope}{where}")
+        return found
+
+    def _find(self, digest: bytes) -> StoredToken | None:
+        """The valid token with this digest. All are compared, each in constant time."""
+        found = None
+        for one in self._current():
+            if hmac.compare_digest(one.digest, digest):
+                found = one
+        return found
+
+    def _current(self) -> list[StoredToken]:
+        if self.fresh:
+            return self._valid
+        with self._lock:
+            read_at, changes = time.monotonic(), self._changes
+            with self._database.reading() as session:
+                valid = [one for one in tokens.every(session) if one.revoked is None]
+            if changes == self._changes:  # otherwise they may have been read before the last change
+                self._valid, self._read_at = valid, read_at
+            return valid
