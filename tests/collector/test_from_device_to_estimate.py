@@ -57,6 +57,22 @@ def test_the_client_the_command_and_curl_deliver(collector, tmp_path):
     assert collector.state(plan)["reports"] == sent
 
 
+def test_users_who_hold_sets_are_estimated_too(collector, tmp_path):
+    asked = {"items": ["tea", "milk", "bread"], "epsilon": 4.0, "set_size": 2}
+    made = collector.ask("POST", "/v1/plans", json=asked)
+    assert made.status_code == 201, made.text
+    document = collector.client.get(f"/v1/plans/{made.json()['short']}/document").text
+    plan = ldp.Plan.from_json(document)
+    assert ldp.Client(document, store=tmp_path, upload=collector.url).send(["tea", "milk"]).delivered == 1
+    reports = plan.privatize([["tea", "milk"]] * 1_000 + [[]] * 999, seed=1)
+    assert collector.upload(plan, reports.to_bytes()).status_code == 201
+    found = _estimates(collector, plan).json()
+    assert found["n"] == 2_000
+    estimate = plan.aggregate(reports).estimate()
+    for raw, true in zip(found["items"]["raw"], (1_001, 1_001, 0), strict=True):
+        assert abs(raw - true) < 5.5 * estimate.std_error_at([true])[0]  # fails by chance once in a million
+
+
 def test_estimates_lie_within_their_intervals_and_the_export_gives_the_same_counts(collector, tmp_path):
     """Of 1,000 items, about 90% lie in their 90% intervals; fewer than 80% do by chance far below once in a million."""
     plan = collector.collection(items=None, size=1_000, mechanism="llh", epsilon=3.0, title="Whole")

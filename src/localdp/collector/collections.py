@@ -20,7 +20,7 @@ from localdp.plan import Plan
 from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
 _LONGEST = {"title": 200, "question": 2_000}
-_OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers")
+_OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers", "set_size")
 _BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
 DAY = 86_400
 

@@ -135,6 +135,7 @@ REQUEST = {
         "once": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
         "other": {"description": "The catch-all item."},
         "answers": {"type": "integer", "minimum": 1},
+        "set_size": {"type": "integer", "minimum": 1, "maximum": 65536, "description": "Every user holds a set."},
         "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
         **TERMS_SCHEMA,
     },
