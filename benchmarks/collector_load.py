@@ -192,7 +192,7 @@ def watch_memory(plan: ldp.Plan, bodies: list[bytes], reports: int, folder: str)
 
     It is a new process: one that has answered analysts holds memory that could hide what uploads take.
     """
-    with serving("-m", "localdp.cli", "serve", "--db", str(Path(folder, "memory.db")), "--port", "0") as (port, pid):
+    with serving("-m", "localdp", "serve", "--db", str(Path(folder, "memory.db")), "--port", "0") as (port, pid):
         api(port, "/v1/plans", {"plan": json.loads(plan.to_json())})
         make, sent, seen = request(plan.fingerprint, bodies), 0, [(0, memory(pid))]
         while sent < reports:
@@ -230,7 +230,7 @@ def report(asked: argparse.Namespace) -> str:
         db = asked.db or str(Path(folder, "load.db"))
         with (
             serving("-c", BARE) as (bare, _),
-            serving("-m", "localdp.cli", "serve", "--db", db, "--port", "0") as (port, _),
+            serving("-m", "localdp", "serve", "--db", db, "--port", "0") as (port, _),
         ):
             plan = ldp.Plan(41_270, "llh", 2.0)
             api(port, "/v1/plans", {"plan": json.loads(plan.to_json())})
