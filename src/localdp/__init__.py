@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from localdp import checks, datasets, errors, mechanisms, metrics, plots, priors
+    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors
     from localdp.advice import Advice, advise
     from localdp.client import Client
     from localdp.domain import Domain
@@ -76,6 +76,7 @@ __all__ = [
     "advise",
     "checks",
     "datasets",
+    "engines",
     "errors",
     "mechanisms",
     "metrics",
@@ -83,7 +84,7 @@ __all__ = [
     "priors",
 ]
 
-_MODULES = ("checks", "datasets", "errors", "mechanisms", "metrics", "plots", "priors")
+_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors")
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),

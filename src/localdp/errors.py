@@ -127,6 +127,10 @@ class MissingPackageError(LocalDPError, ImportError):
     """A package is needed that is not installed; the message says how to install it."""
 
 
+class EngineError(LocalDPError):
+    """A cluster engine cannot do its work: Java is missing, the cluster cannot be reached, or the job failed."""
+
+
 class WireCode(StrEnum):
     """Why a batch of reports was refused. Clients in other languages use the same codes."""
 

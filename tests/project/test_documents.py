@@ -34,6 +34,7 @@ PUBLIC = {
     "localdp.priors": ldp.priors,
     "localdp.checks": ldp.checks,
     "localdp.datasets": ldp.datasets,
+    "localdp.engines": ldp.engines,
 }
 WHOLE = ("localdp.metrics", "localdp.plots", "localdp.errors")  # shown with everything that is in them
 

@@ -68,6 +68,14 @@ def check_merging(kind: Kind, seed: int = 0) -> None:
                 f"{mechanism!r} gives other counts when the reports are counted in three parts and merged; expected "
                 "the same as in one part",
             )
+        sums = np.zeros(mechanism.partial_size, np.int64)
+        for part in (reports[:1], reports[1:20], reports[20:]):
+            sums += mechanism.count_partial(part.rows)
+        require(
+            np.array_equal(mechanism.complete(sums, 60), whole.counts),
+            f"{mechanism!r}: complete() of the sums of count_partial() over three parts gives other counts "
+            "than count()",
+        )
 
 
 def _require_refused(plan: Plan, batch: bytes, code: WireCode) -> None:

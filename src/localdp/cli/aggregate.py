@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli.options import Force, PlanFile
+from localdp.cli.values import completion, one_of
 
 if TYPE_CHECKING:
+    from localdp.engines.base import CountedFiles
     from localdp.plan import Aggregate, Plan
 
+ENGINES = ("local", "dask", "spark")
+BAD = ("fail", "skip")
 _NAMED = 6  # files that are named one by one in what is printed
 
 
@@ -34,6 +38,28 @@ def command(
             "may.",
         ),
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where to count: local (the processors of this machine), dask or spark.",
+            autocompletion=completion(ENGINES),
+        ),
+    ] = "local",
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The cluster of the engine, such as tcp://10.0.0.1:8786 (dask) or spark://10.0.0.1:7077 (spark). Its "
+            "workers must see the files under the same paths. Without it, the engine runs on this machine.",
+        ),
+    ] = None,
+    bad: Annotated[
+        str,
+        typer.Option(
+            help="Rows that are not reports of the plan: fail, or skip and count them (Parquet and Arrow only).",
+            autocompletion=completion(BAD),
+        ),
+    ] = "fail",
     force: Force = False,
 ) -> None:
     """Add up reports and saved aggregates that were made under one plan.
@@ -44,11 +70,18 @@ def command(
 
     Example: localdp aggregate mon.parquet tue.parquet -p plan.json -o week.agg
     """
-    from localdp.cli.output import WIDTH, check_inputs, check_kind, read_plan
+    from localdp.cli.output import WIDTH, check_inputs, check_kind, is_standard, note, read_plan
     from localdp.errors import EmptyError, InvalidInputError
     from localdp.formats.atomic_write import check_writable
     from localdp.plan import Aggregate
 
+    one_of(engine, "--engine", ENGINES), one_of(bad, "--bad", BAD)
+    if engine == "local" and cluster is not None:
+        raise InvalidInputError("--cluster is for --engine dask and --engine spark: the local engine is this machine")
+    if engine != "local" and any(map(is_standard, reports)):
+        raise InvalidInputError(
+            "workers of a cluster cannot read standard input (-): name files, or leave out --engine"
+        )
     if out.suffix.lower() != ".agg":
         raise InvalidInputError(f"an aggregate is written to a .agg file, not to {out}")
     for path in reports:
@@ -60,50 +93,59 @@ def command(
     check_writable(out, replace=force)
     total, counted = Aggregate(shared), dict[str, Path]()
     parts: list[tuple[Path, int]] = []
+    saved = {path: _load(path, shared) for path in reports if path.suffix.lower() == ".agg"}
+    others = [path for path in reports if path not in saved]
+    found = _count(others, shared, engine, cluster, bad)
+    of_files = iter(found.files)
     for path in reports:
-        part, sources = _read(path, shared)
+        if path in saved:
+            n, sources = saved[path].n, saved[path].sources
+            total.merge(saved[path], repeated=True)  # what is repeated is refused below
+        else:
+            file = next(of_files)
+            n, sources = file.n, frozenset([file.identity] if file.n else [])
         for source in sources:
             if source in counted and not repeated:
                 raise InvalidInputError(_same_reports(path, counted[source]))
             counted.setdefault(source, path)
-        total = total.merge(part, repeated=True)  # what is repeated was refused above
-        parts.append((path, part.n))
+        parts.append((path, n))
+    total.merge(found.aggregate, repeated=True)
     if total.n == 0:
         raise EmptyError("there are no reports in these files, so there is nothing to add up")
     total.save(out)
     typer.echo(f"{out}: {total.n:,} reports over {shared.domain.size:,} items")
+    if total.skipped:
+        note(f"Skipped rows that are not reports of this plan: {total.skipped:,}.")
     if len(parts) > 1:
         typer.echo(fill(_added(parts, out), WIDTH))
 
 
-def _read(path: Path, plan: Plan) -> tuple[Aggregate, frozenset[str]]:
-    """The counts of one file, and what identifies the reports in it."""
-    import hashlib
-    from concurrent.futures import ThreadPoolExecutor
-
-    from localdp import files
+def _count(paths: list[Path], plan: Plan, engine: str, cluster: str | None, bad: str) -> CountedFiles:
+    """The counts of all files of reports."""
     from localdp.cli.output import progress
+    from localdp.engines import connect
+    from localdp.engines.local import LocalEngine
+
+    if engine == "local":
+        return LocalEngine(watch=progress).count_files(paths, plan, bad=bad)
+    with connect(engine, cluster) as cluster_engine:
+        return cluster_engine.count_files(paths, plan, bad=bad)
+
+
+def _load(path: Path, plan: Plan) -> Aggregate:
+    """A saved aggregate, which must be of this plan."""
+    import hashlib
+
     from localdp.errors import PlanMismatchError
     from localdp.plan import Aggregate
-    from localdp.plan.identity import Identity
 
-    if path.suffix.lower() == ".agg":
-        saved = Aggregate.load(path)
-        if saved.plan != plan:
-            made, asked = (each.fingerprint[:12] for each in (saved.plan, plan))
-            raise PlanMismatchError(f"{path} holds reports made under plan {made}..., but --plan is plan {asked}...")
-        if not saved.sources:  # it was not made by this command, so its content has to identify it
-            saved.sources = frozenset([hashlib.sha256(path.read_bytes()).hexdigest()])
-        return saved, saved.sources
-    part, identity = Aggregate(plan), Identity(plan)
-    with progress(path.name) as update, ThreadPoolExecutor(1) as pool:
-        for piece in files.read_reports(path, plan, progress=update):
-            identified = pool.submit(identity.add, piece)  # while the reports are counted
-            part.add(piece)
-            identified.result()
-    if part.n:
-        part.sources = frozenset([str(identity)])
-    return part, part.sources
+    saved = Aggregate.load(path)
+    if saved.plan != plan:
+        made, asked = (each.fingerprint[:12] for each in (saved.plan, plan))
+        raise PlanMismatchError(f"{path} holds reports made under plan {made}..., but --plan is plan {asked}...")
+    if not saved.sources:  # it was not made by this command, so its content has to identify it
+        saved.sources = frozenset([hashlib.sha256(path.read_bytes()).hexdigest()])
+    return saved
 
 
 def _same_reports(path: Path, first: Path) -> str:

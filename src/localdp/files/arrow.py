@@ -24,6 +24,7 @@ from localdp.errors import DataFileError
 from localdp.files import columns
 from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column, unreadable_file
 from localdp.files.columns import (
+    check_plan,
     check_schema,
     decode_dictionary,
     read_ahead,
@@ -70,6 +71,12 @@ class ArrowFormat(TypedFormat):
             yield reports
             if progress is not None:
                 progress(done, total)
+
+    def report_column(self, path: Path, plan: Plan) -> Iterator[pa.Array]:
+        schema = _checked_schema(path)
+        check_plan(schema, plan, path)
+        for piece, _done, _total in _column_pieces(path, schema.names.index("report"), columns.piece_rows(plan)):
+            yield decode_dictionary(piece)
 
     @contextmanager
     def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:

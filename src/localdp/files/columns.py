@@ -57,7 +57,14 @@ def report_batches(reports: Reports, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 def check_schema(schema: pa.Schema, plan: Plan, path: Path) -> None:
     """Raise an error if a file with this schema does not hold reports of this plan."""
+    check_plan(schema, plan, path)
     length = plan.mechanism.report_bytes
+    if schema.field("report").type != load_pyarrow().binary(length):
+        raise WireError(WireCode.WRONG_LENGTH, f"the reports in {path} are not of {length} bytes each")
+
+
+def check_plan(schema: pa.Schema, plan: Plan, path: Path) -> None:
+    """Raise an error if a file with this schema has no reports, or was made under another plan."""
     marked = (schema.metadata or {}).get(_PLAN_KEY, b"").decode("ascii", "replace")
     if schema.names.count("report") != 1 or not marked:
         raise DataFileError(f"{path} does not hold reports: it has no column 'report', or no plan in its metadata")
@@ -65,8 +72,6 @@ def check_schema(schema: pa.Schema, plan: Plan, path: Path) -> None:
         raise PlanMismatchError(
             f"{path} holds reports made under plan {marked[:12]}..., not {plan.fingerprint[:12]}..."
         )
-    if schema.field("report").type != load_pyarrow().binary(length):
-        raise WireError(WireCode.WRONG_LENGTH, f"the reports in {path} are not of {length} bytes each")
 
 
 def reports_in_column(piece: pa.Array, plan: Plan, path: Path) -> Reports:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from localdp.errors import DataFileError
 from localdp.files import columns
 from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column
-from localdp.files.columns import check_schema, decode_dictionary, read_ahead, report_batches, report_schema
+from localdp.files.columns import check_plan, check_schema, decode_dictionary, read_ahead, report_batches, report_schema
 from localdp.files.typed import TypedFormat
 from localdp.plan import Plan, Reports
 from localdp.types import Progress
@@ -37,22 +37,33 @@ class ParquetFormat(TypedFormat):
                 path, file, resolve_column(file.schema_arrow.names, name, path), columns.PIECE_ROWS, progress
             )
 
-    def reports(self, path: Path, plan: Plan, progress: Progress | None) -> Iterator[Reports]:
+    def row_groups(self, path: Path) -> int:
+        """How many row groups a file has. `reports` can read some of them alone."""
+        with _open(path) as file:
+            return int(file.metadata.num_row_groups)
+
+    def reports(
+        self, path: Path, plan: Plan, progress: Progress | None, groups: range | None = None
+    ) -> Iterator[Reports]:
         most = columns.piece_rows(plan)
         with _open(path, buffer_size=_READ_AHEAD) as file:
             check_schema(file.schema_arrow, plan, path)
-            rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
-            if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
-                raise _rows_missing(path)
-            if any(count > most for count in rows):
-                for piece in _column_pieces(path, file, "report", most, progress):
+            chosen = _checked_groups(path, file, groups)
+            if any(file.metadata.row_group(group).num_rows > most for group in chosen):
+                for piece in _column_pieces(path, file, "report", most, progress, chosen):
                     yield columns.reports_in_column(piece, plan, path)
                 return
-            read = read_ahead(lambda group: _reports_in_group(path, file.metadata, group, plan), range(len(rows)))
+            read = read_ahead(lambda group: _reports_in_group(path, file.metadata, group, plan), chosen)
             for done, reports in enumerate(read, 1):
                 yield reports
                 if progress is not None:
-                    progress(done, len(rows))
+                    progress(done, len(chosen))
+
+    def report_column(self, path: Path, plan: Plan, groups: range | None = None) -> Iterator[pa.Array]:
+        with _open(path, buffer_size=_READ_AHEAD) as file:
+            check_plan(file.schema_arrow, plan, path)
+            chosen = _checked_groups(path, file, groups)
+            yield from _column_pieces(path, file, "report", columns.piece_rows(plan), None, chosen)
 
     @contextmanager
     def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:
@@ -86,14 +97,30 @@ def _open(path: Path, **options: Any) -> Iterator[Any]:
         yield file
 
 
-def _column_pieces(path: Path, file: Any, column: str, rows: int, progress: Progress | None) -> Iterator[pa.Array]:
+def _checked_groups(path: Path, file: Any, groups: range | None) -> range:
+    """The row groups to read: all of them if `groups` is None. The file must agree with itself on their lengths."""
+    rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+    if sum(rows) != file.metadata.num_rows or any(count < 0 for count in rows):
+        raise _rows_missing(path)
+    if groups is not None and groups.stop > len(rows):
+        raise DataFileError(f"{path} was changed while it was read: it has {len(rows)} row groups, not {groups.stop}")
+    return range(len(rows)) if groups is None else groups
+
+
+def _column_pieces(
+    path: Path, file: Any, column: str, rows: int, progress: Progress | None, groups: range | None = None
+) -> Iterator[pa.Array]:
+    chosen = range(file.metadata.num_row_groups) if groups is None else groups
+    total = (
+        file.metadata.num_rows if groups is None else sum(file.metadata.row_group(group).num_rows for group in chosen)
+    )
     done = 0
-    for batch in file.iter_batches(batch_size=rows, columns=[column], use_threads=False):
+    for batch in file.iter_batches(batch_size=rows, row_groups=list(chosen), columns=[column], use_threads=False):
         done += batch.num_rows
         if progress is not None:
-            progress(done, file.metadata.num_rows)
+            progress(done, total)
         yield decode_dictionary(batch.column(0))
-    if done != file.metadata.num_rows:
+    if done != total:
         raise _rows_missing(path)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from localdp.domain import Domain
 from localdp.errors import DataFileError
 from localdp.files.base import UNKNOWN, Format, first_line, load_pyarrow
+from localdp.plan import Plan
 from localdp.table import Table
 from localdp.types import Progress
 
@@ -26,6 +27,13 @@ class TypedFormat(Format):
     @abstractmethod
     def column(self, path: Path, name: str | None, progress: Progress | None) -> Iterator[pa.Array]:
         """Yield a column in pieces; `name` may be None if the file has only one column."""
+
+    @abstractmethod
+    def report_column(self, path: Path, plan: Plan) -> Iterator[pa.Array]:
+        """Yield the column of reports in pieces as it is, without a check of its rows.
+
+        Reports of another plan are a `PlanMismatchError`.
+        """
 
     @abstractmethod
     def write_arrow(self, table: pa.Table, target: Any) -> None:

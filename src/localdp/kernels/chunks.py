@@ -10,6 +10,7 @@ decides how large a chunk is, how many threads share the work, and whether Numba
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -63,11 +64,16 @@ def _chunks_with_streams(users: int, source: Entropy, step: int) -> Iterator[tup
 
 
 def count_chunks(
-    count: Callable[[Rows], Counts], rows: Rows, size: int, words_each: int, progress: Progress | None
+    count: Callable[[Rows], Counts],
+    rows: Rows,
+    size: int,
+    words_each: int,
+    progress: Progress | None,
+    most_threads: int | None = None,
 ) -> Counts:
     """The counts of all rows, for `size` items: count the rows in parts and add up the counts.
 
-    `words_each` is the work to count one row, in words read or hashed.
+    `words_each` is the work to count one row, in words read or hashed. Without `most_threads`, all processors share it.
     """
     reports, work = rows.shape[0], rows.shape[0] * words_each
     dispatch.expect_work(work)
@@ -76,7 +82,7 @@ def count_chunks(
         if progress:
             progress(reports, reports)
         return counts
-    threads_used = _threads(words_each)
+    threads_used = min(_threads(words_each), most_threads or sys.maxsize)
     parts = max(1, work // _MOST_WORDS, min(threads_used, work // _LEAST_WORDS))
     step = 8 * max(1, -(-reports // (8 * parts)))  # a multiple of 8 rows is a whole number of words
     total, lock = np.zeros(size, np.int64), threading.Lock()

@@ -85,9 +85,18 @@ def count_listed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
 
 def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
     """Count by adding up the signs (-1)^<u,z> of the reports and transforming the sums: for most cases."""
+    return counts_from(collect(rows, degree, bits), rows.shape[0], size, bits)
+
+
+def collect(rows: Rows, degree: int, bits: int) -> Counts:
+    """G (see the top of this file), which adds up over any division of the reports."""
     reports = rows.shape[0]
     many = reports > 1 << degree and degree + bits <= _HISTOGRAM_BITS and reports < 1 << 30
-    collected = collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
+    return collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
+
+
+def counts_from(collected: Counts, reports: int, size: int, bits: int) -> Counts:
+    """The count of every item, from the G of this number of reports. It is transformed in place."""
     walsh_hadamard(collected)
     return np.asarray(collected[:size] + reports >> bits)
 

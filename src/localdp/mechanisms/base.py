@@ -174,6 +174,23 @@ class Mechanism(AskedAgain):
         """How many of the reports support each item. This default is slow: it looks at one item after the other."""
         return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.size)], np.int64)
 
+    @property
+    def partial_size(self) -> int:
+        """How many numbers `count_partial` returns."""
+        return self.size
+
+    def count_partial(self, rows: Rows) -> Counts:
+        """Numbers that add up over any division of the reports, and from which `complete` gets the counts.
+
+        By default they are the counts themselves. Where counting ends with a transform of sums, return the sums: then
+        many machines can count their share, and the transform is done once.
+        """
+        return self.count(rows)
+
+    def complete(self, sums: Counts, n: int) -> Counts:  # noqa: ARG002 (some mechanisms need n)
+        """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
+        return sums
+
     def validate_counts(self, counts: Counts, n: int) -> None:
         """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
 
@@ -272,6 +289,13 @@ class Mechanism(AskedAgain):
     def tally(self, rows: Rows, *, progress: Progress | None = None) -> Counts:
         """How many of the reports support each item: calls `count` on chunks of reports, on all processors."""
         return chunks.count_chunks(self.count, rows, self.size, self._count_work, progress)
+
+    def tally_partial(self, rows: Rows, *, threads: int | None = None) -> Counts:
+        """What `count_partial` gives for all rows, called on chunks of reports.
+
+        `threads` is the number of threads; None means all processors.
+        """
+        return chunks.count_chunks(self.count_partial, rows, self.partial_size, self._count_work, None, threads)
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with probabilities out of 2^width, for checks that try all random inputs."""

@@ -86,10 +86,21 @@ class HadamardResponse(Mechanism):
         return np.asarray(parity(bitstrings.to_integers(rows) & np.uint64(item + 1)) == 0)
 
     def count(self, rows: Rows) -> Counts:
-        histogram = np.zeros(1 << self.order_bits, np.int64)
+        return self.complete(self.count_partial(rows), rows.shape[0])
+
+    @property
+    def partial_size(self) -> int:
+        return 1 << self.order_bits
+
+    def count_partial(self, rows: Rows) -> Counts:
+        histogram = np.zeros(self.partial_size, np.int64)
         add_histogram(rows, histogram)
-        walsh_hadamard(histogram)
-        return np.asarray((histogram[1 : self.size + 1] + rows.shape[0]) >> 1)
+        return histogram
+
+    def complete(self, sums: Counts, n: int) -> Counts:
+        transformed = sums.copy()
+        walsh_hadamard(transformed)
+        return np.asarray((transformed[1 : self.size + 1] + n) >> 1)
 
     def channel(self) -> Channel:
         order = 1 << self.order_bits

@@ -72,6 +72,16 @@ class LinearLocalHashing(HashedMechanism):
     def count(self, rows: Rows) -> Counts:
         return linear_hash.count_support(rows, self.size, self.degree, self.symbol_bits)
 
+    @property
+    def partial_size(self) -> int:
+        return 1 << self.degree
+
+    def count_partial(self, rows: Rows) -> Counts:
+        return linear_hash.collect(rows, self.degree, self.symbol_bits)
+
+    def complete(self, sums: Counts, n: int) -> Counts:
+        return linear_hash.counts_from(sums.copy(), n, self.size, self.symbol_bits)
+
     def validate_counts(self, counts: Counts, n: int) -> None:
         if self.size == 1 << self.degree:
             supported = self.size >> self.symbol_bits

@@ -42,6 +42,8 @@ class Aggregate:
             plan.mechanism.validate_counts(self.counts, self.n)
         self.sources: frozenset[str] = frozenset()
         """What identifies the files whose reports are counted here (`localdp.plan.identity`), as far as it is known."""
+        self.skipped = 0
+        """How many rows were left out because they were not reports of this plan. It is not saved."""
 
     def add(self, reports: Reports, *, progress: Progress | None = None) -> Self:
         """Count more reports of the same plan, and return this aggregate."""
@@ -65,6 +67,7 @@ class Aggregate:
         self.counts += other.counts
         self.n = n
         self.sources |= other.sources
+        self.skipped += other.skipped
         return self
 
     def estimate(self) -> Estimate:
