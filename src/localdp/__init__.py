@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors
     from localdp.advice import Advice, advise
     from localdp.client import Client
+    from localdp.discovery import Discovery, DiscoveryClient, Found, discover
     from localdp.domain import Domain
     from localdp.errors import DoubtfulEstimateWarning, LocalDPError
     from localdp.estimate import Estimate
@@ -53,11 +54,14 @@ __all__ = [
     "Calibrated",
     "Channel",
     "Client",
+    "Discovery",
+    "DiscoveryClient",
     "Domain",
     "DoubtfulEstimateWarning",
     "Estimate",
     "FittedPrior",
     "Fixed",
+    "Found",
     "Gaussian",
     "HeavyHitters",
     "Laplace",
@@ -76,6 +80,7 @@ __all__ = [
     "advise",
     "checks",
     "datasets",
+    "discover",
     "engines",
     "errors",
     "mechanisms",
@@ -90,6 +95,7 @@ _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),
     **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
+    **dict.fromkeys(("Discovery", "DiscoveryClient", "Found", "discover"), "discovery"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
     "Calibrated": "estimate.calibrated",
     "Client": "client",

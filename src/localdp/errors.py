@@ -54,6 +54,10 @@ class EmptyError(InvalidInputError):
     """There are no users: no values, no reports, or n = 0."""
 
 
+class TooFewReportsError(InvalidInputError):
+    """There are fewer reports or users than an answer, or a round of a discovery, needs. Nothing is released yet."""
+
+
 class SeedError(InvalidInputError):
     """A seed that is not a whole number of at least 0."""
 
@@ -105,10 +109,6 @@ class ArchiveError(InvalidInputError):
 
 class DataFileError(InvalidInputError):
     """A data file (values, reports, frequencies) that cannot be read, or has other content than expected."""
-
-
-class TooFewReportsError(LocalDPError):
-    """There are fewer reports than an answer needs, so nothing is released yet."""
 
 
 class BudgetError(LocalDPError):

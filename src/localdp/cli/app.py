@@ -19,7 +19,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from localdp.cli import advise, aggregate, bench, demo, estimate, hitters, plan, privatize, report, reproduce, serve
+from localdp.cli import (
+    advise,
+    aggregate,
+    bench,
+    demo,
+    discover,
+    estimate,
+    hitters,
+    plan,
+    privatize,
+    report,
+    reproduce,
+    serve,
+)
 from localdp.cli.output import fail, note
 from localdp.cli.signals import received
 from localdp.errors import LocalDPError
@@ -58,7 +71,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (demo, advise, plan, privatize, report, aggregate, estimate, hitters, serve, reproduce, bench):
+for module in (demo, advise, plan, privatize, report, aggregate, estimate, hitters, discover, serve, reproduce, bench):
     app.command(module.__name__.rpartition(".")[2], cls=_Command)(module.command)
 
 

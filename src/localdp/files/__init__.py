@@ -124,6 +124,17 @@ def items(path: str | os.PathLike[str], column: str | None, *, header: bool | No
     return list(rows), heading
 
 
+def column_values(
+    path: str | os.PathLike[str], column: str | None, *, header: bool | None = None, progress: Progress | None = None
+) -> list[Any]:
+    """Every value of a column, in the order of the rows; an empty cell of a CSV file is the empty text."""
+    found: list[Any] = []
+    file_format = format_of(path).with_header(header)
+    for piece, _ in file_format.values(checked_regular_file(path, DataFileError), column, progress):
+        found.extend(piece)
+    return found
+
+
 def tally(path: str | os.PathLike[str], column: str | None, *, header: bool | None = None) -> Counter[Any]:
     """How often each value of a column occurs; empty cells are left out."""
     found: Counter[Any] = Counter()

@@ -1,0 +1,83 @@
+"""`localdp discover`: the most frequent values of a column, though nobody has listed them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from localdp.cli.options import Column, Force, Header, Json, TableFile
+
+
+def command(
+    values: Annotated[
+        Path,
+        typer.Argument(
+            help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input."
+        ),
+    ],
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
+    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many values to find, at most 1,000.")] = "20",
+    column: Column = None,
+    header: Header = None,
+    bits: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The values are whole numbers below 2^bits, such as 48 or 64, not text."),
+    ] = None,
+    most_bytes: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The longest text that can be found, in bytes of UTF-8 (32)."),
+    ] = None,
+    rounds: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The number of rounds; chosen by the expected error without.")
+    ] = None,
+    out: TableFile = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Find the most frequent values that nobody listed, such as words or keys.
+
+    Every row is one user. Each is drawn into one group, and makes one private
+    report in the round of that group, with secure randomness.
+
+    Example: localdp discover searches.csv --epsilon 2 --top 20
+    """
+    from localdp import files
+    from localdp.cli.output import check_inputs, check_outputs, progress, show, write
+    from localdp.cli.values import budget_of, whole_number
+    from localdp.discovery import discover
+
+    budget = budget_of(epsilon)
+    options = {
+        "top": whole_number(top, "--top"),
+        "bits": whole_number(bits, "--bits"),
+        "most_bytes": whole_number(most_bytes, "--most-bytes"),
+        "rounds": whole_number(rounds, "--rounds"),
+    }
+    files.format_of(values)
+    check_inputs(values)
+    check_outputs(force, out)
+    with progress("values") as update:
+        read = files.column_values(values, column, header=header, progress=update)
+    listed = _texts(read) if bits is None else _numbers(read)
+    with progress("rounds") as update:
+        found = discover(listed, epsilon=budget, progress=update, **options)  # type: ignore[arg-type]
+    if out is not None:
+        write(found.table(), out)
+    show(found.table(), json, found.notes, out)
+
+
+def _texts(read: list[object]) -> list[str | None]:
+    """The values as text; empty cells are missing values, and take part without being found."""
+    return [None if value is None or value == "" else str(value) for value in read]
+
+
+def _numbers(read: list[object]) -> list[int | None]:
+    """The values as whole numbers; empty cells are missing values."""
+    from localdp.errors import DataFileError
+
+    try:
+        return [None if value is None or value == "" else int(str(value)) for value in read]
+    except ValueError:
+        raise DataFileError("with --bits, every value is a whole number, and one of them is not") from None

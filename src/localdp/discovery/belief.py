@@ -1,0 +1,247 @@
+r"""What is known about the share of users behind a candidate: a distribution, carried from round to round.
+
+**Measurements.** Round g is answered by n_g users, and gives every cell an unbiased estimate y of the share s of users
+behind it. It is nearly Gaussian, with the variance
+
+    V_g(s) = ( v + s x + s (1 - s) ) / n_g,
+
+where v and x are the variance and the excess variance of the plan's mechanism for one user, and s (1 - s) is there
+because the n_g users are a random part of all.
+
+**The first round.** Its cells are all prefixes of b_1 bits. Calibrate learns from the estimates of all of them how
+shares are distributed (the `smooth` prior), and the belief about a cell is its posterior.
+
+**From a prefix to its extensions.** In a later round a cell is one of the E possible extensions of a prefix about
+which we have a belief. The shares phi_1, .., phi_E of the prefix's users that go to each extension follow a symmetric
+Dirichlet distribution with concentration theta, so that for one of them
+
+    phi ~ Beta( theta/E, theta (1 - 1/E) ),         s_cell = phi s_prefix.
+
+If theta is near 0, one extension has everybody: so it is with random keys, where two heavy keys hardly ever
+begin alike, and then the estimates of a key's prefixes are as good as estimates of the key. If theta is large, users
+spread over many extensions, as with the first letters of words; then a prefix only bounds its extensions from above.
+The data decide: E[sum of phi^2] = (1 + theta/E) / (1 + theta), and the left side has an unbiased estimate, because
+
+    sum over cells of (y^2 - V_g)     and     (estimate of the prefix)^2 - V_(g-1)
+
+are unbiased for sum of s_cell^2 and for s_prefix^2. We add both up over the prefixes that are almost certainly
+heavy. A finished candidate has itself as its only extension (phi = 1).
+
+So the belief about a cell before its round is the belief about its prefix, pushed through this law; after its round it
+is multiplied by the likelihood of its estimate. That is how evidence of earlier rounds is used: the extension of a
+prefix that is certainly heavy needs less evidence of its own than that of a doubtful one.
+
+**Which candidates are kept.** A cell is heavy if its share exceeds `heavy`, half of the reach of the design
+(`localdp.discovery.design`). Dropping a cell that is heavy with probability P loses P hitters in expectation; keeping
+it costs every device a few bytes more to read and the next round 2^b cells more. A cell is kept if P is at least the
+price of that, and if more pass than the next round has room for, those with the largest P are kept. Cells of one
+prefix pass in the order of their estimates, so the smallest estimate that passes is found once for each prefix, and
+only the cells above it are looked at one by one.
+
+Texts differ in length, and those that are not finished after the last round are lost. With fewer open candidates a
+round can ask for more bits. So for texts the least likely open candidates are dropped as well, as long as `SPARE`
+hitters are lost in expectation, and the round asks for as many bits as fit. Keys gain nothing by that: their rounds
+end where they are planned to.
+
+**Numbers.** Beliefs are masses on shares 0, s_1, s_2, .., 1 with a constant ratio; 0 stands for every share below
+s_1, which is a quarter of the standard error of all users together. A Gaussian likelihood is widened by the width of a
+step where the steps are wider than the noise, which forgets some precision about very heavy items and never invents
+any.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.types import Flags, Indices, Vector
+
+Matrix = NDArray[np.float64]
+"""One row for each candidate, one column for each share of the grid."""
+
+RATIO = 1.06
+_FIRST = 0.25  # of a standard error: the smallest share of the grid that is not 0
+_HIGHEST = 12.0  # standard errors above 0, and half as many above `heavy`: where this does not pass, nothing does
+_STEP = 0.25  # of a standard error, between the estimates that are tried as limits
+_MOST_TRIED = 400
+SPARE = 0.05
+"""How many hitters may be lost in a round, in expectation, to let texts go on by more bits."""
+SURE = 0.99
+"""How probable it must be that a prefix is heavy, for theta to be learnt from it."""
+_THETAS = (0.01, 1000.0)
+_LOOKED_AT = 1 << 17  # cells that are looked at one by one, at most
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The law of the estimates of one round: n_g users, the variance v and the excess variance x for one user."""
+
+    users: int
+    variance: float
+    excess: float
+
+    def at(self, shares: Any) -> Any:
+        """The variance of the estimate of a cell with this share, or these shares."""
+        extra = np.maximum(self.variance + shares * self.excess, 0.0) + shares * (1 - shares)
+        return np.maximum(extra, 1e-12) / self.users
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the estimate of an empty cell."""
+        return math.sqrt(self.at(0.0))
+
+
+class Grid:
+    """The shares on which beliefs are computed."""
+
+    def __init__(self, smallest: float) -> None:
+        steps = max(8, math.ceil(math.log(1 / min(smallest, 0.5)) / math.log(RATIO)))
+        self.shares: Vector = np.append(0.0, RATIO ** -np.arange(steps, -1.0, -1.0))
+        self.shares.setflags(write=False)
+
+    @classmethod
+    def of(cls, users: int, variance: float) -> Grid:
+        """The grid for so many users in all, with this variance for one user."""
+        return cls(_FIRST * math.sqrt(variance / users))
+
+    @property
+    def size(self) -> int:
+        return self.shares.size
+
+    @cached_property
+    def edges(self) -> Vector:
+        """The borders between the shares: everything below the first of them counts as 0."""
+        return np.append(self.shares[1:] / math.sqrt(RATIO), 1.0)
+
+    def log_likelihood(self, estimates: Any, noise: Noise) -> Matrix:
+        """The log-density of each estimate under each share: one row for each estimate."""
+        width = self.shares * math.log(RATIO)
+        variances = noise.at(self.shares) + width**2 / 12
+        gaps = np.asarray(estimates, np.float64)[:, None] - self.shares
+        return np.asarray(-(gaps**2) / (2 * variances) - np.log(variances) / 2)
+
+    def prior(self, fitted: Any, users: int) -> Vector:
+        """The masses that a fitted prior of frequencies among so many users gives to the shares."""
+        low, high = self.edges[:-1] * users, self.edges[1:] * users
+        middle = np.sqrt(low * high)
+        with np.errstate(under="ignore"):
+            masses = np.exp(fitted.log_mass(np.minimum(middle, fitted.largest))) * (high - low)
+        masses[middle > fitted.largest] = 0.0
+        total = float(masses.sum())
+        if total > 0.5:  # a prior that sees nothing but heavy cells would leave no room for chance
+            masses *= 0.5 / total
+        return np.append(1.0 - masses.sum(), masses)
+
+    def spread(self, theta: float, extensions: float) -> Matrix:
+        """The law of the share of an extension, for each share of its prefix: rows are prefixes."""
+        from scipy.special import betainc
+
+        if extensions <= 1:
+            return np.eye(self.size)
+        a, b = theta / extensions, theta * (1 - 1 / extensions)
+        steps = np.arange(self.size)
+        below = betainc(a, b, np.minimum(RATIO ** -(steps - 0.5), 1.0))  # phi less than half a step above the step
+        masses = below - np.append(below[1:], 0.0)
+        law = np.zeros((self.size, self.size))
+        law[0, 0] = 1.0
+        for place in range(1, self.size):
+            law[place, 1 : place + 1] = masses[:place][::-1]
+            law[place, 0] = below[place]
+        return law
+
+    def tail(self, beliefs: Matrix, heavy: float) -> Vector:
+        """The probability that the share exceeds `heavy`, for each belief."""
+        return np.asarray(beliefs[:, self.shares > heavy].sum(axis=1))
+
+
+def updated(beliefs: Matrix, log_likelihood: Matrix) -> Matrix:
+    """The beliefs after an estimate: each row is multiplied by the likelihoods and made to add up to 1."""
+    with np.errstate(divide="ignore", under="ignore"):
+        logs = np.log(beliefs) + log_likelihood
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def concentration(estimates: Matrix, noise: Noise, prefixes: Vector, before: Noise, extensions: float) -> float:
+    """Theta, by moments: from the estimates of the extensions (a row for each prefix) and those of the prefixes."""
+    if not prefixes.size or extensions <= 1:
+        return 1.0
+    squares = float((prefixes**2 - before.at(np.clip(prefixes, 0, 1))).sum())
+    cells = float((estimates**2).sum() - estimates.size * noise.at(0.0))
+    same = float(np.clip(cells / squares, 1e-6, 1.0)) if squares > 0 else 0.5
+    same = max(same, 1 / extensions + 1e-6)
+    return float(np.clip((1 - same) / (same - 1 / extensions), *_THETAS))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Cells that are kept: the number of their prefix, the place among its extensions, the estimate and P(heavy)."""
+
+    prefix: Indices
+    extension: Indices
+    estimates: Vector
+    probabilities: Vector
+
+    def take(self, places: Any) -> Kept:
+        """Some of them."""
+        return Kept(self.prefix[places], self.extension[places], self.estimates[places], self.probabilities[places])
+
+
+def limits(grid: Grid, priors: Matrix, noise: Noise, heavy: float, price: float) -> Vector:
+    """For each belief before a round, the smallest estimate with which a cell is heavy with probability `price`.
+
+    Estimates are tried in steps of a quarter of a standard error, or a little more; infinity if none is enough.
+    """
+    highest = max(_HIGHEST * noise.deviation, heavy + _HIGHEST / 2 * math.sqrt(noise.at(heavy)))
+    tried = np.linspace(0.0, highest, min(math.ceil(highest / (_STEP * noise.deviation)), _MOST_TRIED) + 1)
+    log_likelihood = grid.log_likelihood(tried, noise)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    above = grid.shares > heavy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chances = (priors[:, above] @ likelihood[:, above].T) / (priors @ likelihood.T)
+    passes = chances >= price
+    first = np.argmax(passes, axis=1)
+    # The probability grows from one tried estimate to the next, so one step lower is surely low enough.
+    return np.where(passes.any(axis=1), tried[np.maximum(first - 1, 0)], np.inf)
+
+
+def promising(estimates: Matrix, possible: Flags | None, lowest: Vector) -> tuple[Indices, Indices]:
+    """The cells whose estimates reach the limit of their prefix: rows and columns of `estimates`.
+
+    If they are very many, those that exceed it most.
+    """
+    passes = estimates >= lowest[:, None]
+    if possible is not None:
+        passes &= possible
+    rows, columns = np.nonzero(passes)
+    if rows.size > _LOOKED_AT:
+        excess = estimates[rows, columns] - lowest[rows]
+        most = np.sort(np.argpartition(-excess, _LOOKED_AT)[:_LOOKED_AT])
+        rows, columns = rows[most], columns[most]
+    return rows, columns
+
+
+def chances_of(grid: Grid, priors: Matrix, rows: Indices, estimates: Vector, noise: Noise, heavy: float) -> Vector:
+    """The probability that each cell is heavy, given the belief of its row before the round and its estimate."""
+    found = np.empty(rows.size)
+    for start in range(0, rows.size, 1 << 14):
+        part = slice(start, start + (1 << 14))
+        beliefs = updated(priors[rows[part]], grid.log_likelihood(estimates[part], noise))
+        found[part] = grid.tail(beliefs, heavy)
+    return found
+
+
+def best(kept: Kept, price: float, room: int, spare: float = 0.0) -> Kept:
+    """The cells that are worth their price, the likeliest first, as many as there is room for.
+
+    The least likely of them are dropped too, as long as no more than `spare` hitters are lost in expectation.
+    """
+    order = np.lexsort((-kept.estimates, -kept.probabilities))
+    order = order[: min(int((kept.probabilities >= price).sum()), room)]
+    lost = np.cumsum(kept.probabilities[order][::-1])
+    return kept.take(order[: order.size - int(np.searchsorted(lost, spare, side="right"))])

@@ -1,0 +1,306 @@
+"""How values become bits, so that a prefix of a value is a number of its first bits.
+
+A key is a whole number below 2^48 or 2^64 (any number of bits from 1 to 64), and its bits are its binary digits, the
+highest first. All keys have the same length.
+
+A text is its bytes in UTF-8 and an end mark, each written in a Huffman code. Common letters take 4 or 5 bits and rare
+bytes up to 16, so that a word of 7 letters takes about 35 bits instead of 56, and fewer rounds find it. The code is
+fixed and public (see `huffman`). A text may begin with any bits, so every extension of a prefix is possible until the
+end mark is reached; behind the end mark there are only zeros. Two texts never share all their bits, because no code
+word begins another one.
+
+Both know which values they cannot write: a number that is no key, a text of more than `most_bytes` bytes, and
+text that is not Unicode. Such a value is *outside*, and a device that holds one reports the catch-all of every plan.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.discovery import huffman
+from localdp.discovery.huffman import END, IMPOSSIBLE, States, code_lengths, code_words
+from localdp.errors import InvalidInputError
+from localdp.types import Flags, Indices, Rows
+from localdp.validation import check_no_table, checked_amount, shown
+
+STORED_BITS = 192
+"""The bits that are kept of a text: more than the rounds of a discovery can reach."""
+LONGEST_TEXT = 1 << 16
+FIRST_BITS, LATER_BITS = 21, 15
+"""The bits that the first round and each later one can take on, with room for a hundred candidates."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Values as bits: one row of bytes for each value, its number of bits, and whether it is outside."""
+
+    rows: Rows
+    lengths: Indices
+    outside: Flags
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, part: Any) -> Encoded:
+        return Encoded(self.rows[part], self.lengths[part], self.outside[part])
+
+
+class Code(ABC):
+    """The way in which one kind of value becomes bits."""
+
+    alike: bool
+    """Whether many values share their first bits, as texts do. It is used for planning only."""
+
+    @property
+    @abstractmethod
+    def planned_bits(self) -> int:
+        """The number of bits that the rounds are planned for."""
+
+    def bits_in(self, rounds: int) -> int:  # noqa: ARG002 (only texts can be longer than planned)
+        """The number of bits to plan for if somebody asks for this number of rounds."""
+        return self.planned_bits
+
+    @property
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """The bytes of an encoded value."""
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The code as a JSON value."""
+
+    @abstractmethod
+    def encode(self, values: Any) -> Encoded:
+        """The bits of each value. `InvalidInputError` for values of another kind."""
+
+    @abstractmethod
+    def decode(self, row: bytes, length: int) -> str | int | None:
+        """The value with these bits; None if there is none."""
+
+    @abstractmethod
+    def extended(self, state: int, bits: int) -> States:
+        """The state behind each of the 2^bits possible next bits, or `IMPOSSIBLE`."""
+
+    @abstractmethod
+    def is_final(self, states: States, position: int) -> Flags:
+        """Whether a value ends in each of these states, where `position` bits are read."""
+
+    @abstractmethod
+    def state_of(self, row: bytes, length: int) -> int:
+        """The state behind the first `length` bits of a row."""
+
+    @abstractmethod
+    def is_plausible(self, row: bytes, length: int) -> bool:
+        """Whether some value begins with these bits."""
+
+    def shown_prefix(self, row: bytes, length: int) -> str:
+        """What is known of a value that begins with these bits, for people."""
+        return f"{int.from_bytes(row, 'big') >> (8 * len(row) - length):0{length}b}..."
+
+
+class Keys(Code):
+    """Whole numbers from 0 to 2^bits - 1.
+
+    >>> code = Keys(48)
+    >>> encoded = code.encode([5, 2**48])
+    >>> code.decode(encoded.rows[0].tobytes(), 48), encoded.outside.tolist()
+    (5, [False, True])
+    """
+
+    alike = False
+
+    def __init__(self, bits: int) -> None:
+        self.bits = checked_amount(bits, 64, "the number of bits of a key")
+
+    @property
+    def planned_bits(self) -> int:
+        return self.bits
+
+    @property
+    def row_bytes(self) -> int:
+        return -(-self.bits // 8)
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "keys", "bits": self.bits}
+
+    def encode(self, values: Any) -> Encoded:
+        numbers, outside = _whole_numbers(values, self.bits)
+        left = numbers << np.uint64(64 - self.bits)
+        rows = left.astype(">u8")[:, None].view(np.uint8)[:, : self.row_bytes]
+        return Encoded(np.ascontiguousarray(rows), np.full(numbers.size, self.bits), outside)
+
+    def decode(self, row: bytes, length: int) -> int:
+        return int.from_bytes(row[: self.row_bytes], "big") >> (8 * self.row_bytes - length)
+
+    def extended(self, state: int, bits: int) -> States:  # noqa: ARG002 (a key may go on with any bits)
+        return np.zeros(1 << bits, np.int16)
+
+    def is_final(self, states: States, position: int) -> Flags:
+        return np.full(states.size, position == self.bits)
+
+    def state_of(self, row: bytes, length: int) -> int:  # noqa: ARG002 (there is one state only)
+        return 0
+
+    def is_plausible(self, row: bytes, length: int) -> bool:  # noqa: ARG002 (every number is a key)
+        return True
+
+
+class Text(Code):
+    """Text of at most `most_bytes` bytes in UTF-8.
+
+    >>> code = Text(most_bytes=8)
+    >>> encoded = code.encode(["tea", "", "far too long"])
+    >>> encoded.lengths.tolist(), encoded.outside.tolist()
+    ([15, 3, 0], [False, False, True])
+    >>> code.decode(encoded.rows[0].tobytes(), 15)
+    'tea'
+    """
+
+    alike = True
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = checked_amount(most_bytes, LONGEST_TEXT, "most_bytes, the bytes of the longest text,")
+
+    @property
+    def planned_bits(self) -> int:
+        return min(self._longest, 64)
+
+    def bits_in(self, rounds: int) -> int:
+        return max(self.planned_bits, min(self._longest, FIRST_BITS + LATER_BITS * (rounds - 2), STORED_BITS))
+
+    @property
+    def _longest(self) -> int:
+        """The most bits that a text can take."""
+        return max(code_lengths()) * self.most_bytes + code_lengths()[END]
+
+    @property
+    def row_bytes(self) -> int:
+        return STORED_BITS // 8
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "text", "most_bytes": self.most_bytes, "code": list(code_lengths())}
+
+    def encode(self, values: Any) -> Encoded:
+        listed = _listed(values)
+        distinct: dict[Any, int] = {}
+        places = np.fromiter((distinct.setdefault(value, len(distinct)) for value in listed), np.int64, len(listed))
+        written = [self._written(value) for value in distinct]
+        rows = np.frombuffer(b"".join(row for row, _ in written), np.uint8).reshape(-1, self.row_bytes)
+        lengths = np.array([length for _, length in written], np.int64)
+        return Encoded(rows[places], lengths[places], lengths[places] == 0)
+
+    def _written(self, value: Any) -> tuple[bytes, int]:
+        """The bits of a text, as bytes, and their number; no bits for a value that is outside."""
+        octets = _utf8(value)
+        if octets is None or len(octets) > self.most_bytes:
+            return bytes(self.row_bytes), 0
+        words = code_words()
+        number = length = 0
+        for symbol in (*octets, END):
+            word, size = words[symbol]
+            number, length = number << size | word, length + size
+            if length >= STORED_BITS + 16:
+                break
+        spare = STORED_BITS - length
+        stored = number << spare if spare >= 0 else number >> -spare
+        return stored.to_bytes(self.row_bytes, "big"), length
+
+    def decode(self, row: bytes, length: int) -> str | None:
+        octets, ended = huffman.octets_of(row, length)
+        try:
+            return octets.decode("utf-8") if ended and len(octets) <= self.most_bytes else None
+        except UnicodeDecodeError:
+            return None
+
+    def extended(self, state: int, bits: int) -> States:
+        return huffman.extended(state, bits)
+
+    def is_final(self, states: States, position: int) -> Flags:  # noqa: ARG002 (the state tells)
+        return np.asarray(states == huffman.tree().end)
+
+    def state_of(self, row: bytes, length: int) -> int:
+        step, state, number = huffman.tree().step, 0, int.from_bytes(row, "big")
+        for place in range(8 * len(row) - 1, 8 * len(row) - 1 - length, -1):
+            state = int(step[state, number >> place & 1])
+            if state == IMPOSSIBLE:
+                break
+        return state
+
+    def is_plausible(self, row: bytes, length: int) -> bool:
+        octets, _ = huffman.octets_of(row, length)
+        try:
+            octets.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return error.reason == "unexpected end of data"
+        return True
+
+    def shown_prefix(self, row: bytes, length: int) -> str:
+        return huffman.octets_of(row, length)[0].decode("utf-8", "ignore") + "..."
+
+
+def code_named(document: Any) -> Code:
+    """The code that a JSON value describes."""
+    if isinstance(document, dict) and document.get("kind") == "keys" and set(document) == {"kind", "bits"}:
+        return Keys(document["bits"])
+    if isinstance(document, dict) and document.get("kind") == "text":
+        code = Text(document.get("most_bytes"))  # type: ignore[arg-type]
+        if document == code.document():
+            return code
+    raise InvalidInputError("values are keys with their number of bits, or text with most_bytes and the known code")
+
+
+def _utf8(value: Any) -> bytes | None:
+    """The bytes of a text; None for what is missing or not Unicode."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, bytes):
+            value.decode("utf-8")
+            return value
+        return str(value).encode("utf-8")
+    except UnicodeError:
+        return None
+
+
+def _listed(values: Any) -> list[Any]:
+    """Texts as a list; `InvalidInputError` if something else is among them."""
+    check_no_table(values, InvalidInputError)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"values must be a flat list with one text for each user, not {shown(values, 60)}")
+    if hasattr(values, "to_pylist"):  # an Arrow array
+        values = values.to_pylist()
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    listed = [
+        None if type(value) is float and value != value else value for value in listed
+    ]  # what pandas has for None
+    strange = next((value for value in listed if not isinstance(value, str | bytes | None)), None)
+    if strange is not None:
+        raise InvalidInputError(
+            f"every value must be a text, and {shown(strange)} is not; whole numbers are keys, as in kind='keys'"
+        )
+    return listed
+
+
+def _whole_numbers(values: Any, bits: int) -> tuple[NDArray[np.uint64], Flags]:
+    """Keys as unsigned numbers, and which values are none: negative, too large or missing."""
+    check_no_table(values, InvalidInputError)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.ndim == 1:
+        outside = (values < 0) | (values > (1 << bits) - 1) if bits < 64 else values < 0
+        return np.where(outside, 0, values).astype(np.uint64), np.asarray(outside)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"values must be a flat list with one key for each user, not {shown(values, 60)}")
+    listed = [value.item() if isinstance(value, np.generic) else value for value in values]
+    strange = next((value for value in listed if value is not None and type(value) is not int), None)
+    if strange is not None:
+        raise InvalidInputError(
+            f"every key must be a whole number, and {shown(strange)} is not; for words, leave out bits"
+        )
+    outside = np.array([value is None or not 0 <= value < 1 << bits for value in listed], np.bool_)
+    inside = [0 if out else value for value, out in zip(listed, outside.tolist(), strict=True)]
+    return np.array(inside, np.uint64), outside

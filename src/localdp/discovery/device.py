@@ -1,0 +1,145 @@
+"""One device in a discovery: it knows which round it answers, and answers once.
+
+The group of a device is drawn by the shares of the rounds from a keystream, whose key is the first 16 bytes of
+HMAC-SHA-256(secret of the device, "localdp group/1", 0x00, the discovery's fingerprint). So it is the same
+whenever it is asked for, and never depends on the value.
+
+The first report that a device makes in a discovery is written to its store before it is released, and is the only one:
+asked again, by whatever round and for whatever value, the device gives the same bytes or nothing. So a discovery spends
+epsilon once, also if somebody publishes two documents for the same round.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from localdp.client.budget import Budget
+from localdp.client.secret import KEY_BYTES, Secret
+from localdp.client.store import Store, make_private, write_private
+from localdp.discovery.codes import code_named
+from localdp.discovery.groups import Groups
+from localdp.discovery.rounds import Round
+from localdp.errors import InvalidInputError, PlanError, PlanLimitError, PlanMismatchError
+from localdp.formats import canonical_json
+from localdp.randomness.keystream import Keystream
+from localdp.validation import checked_amount, checked_epsilon
+
+_FINGERPRINT_BYTES = 32
+
+
+class DiscoveryClient:
+    """One device: `group` is the round that it answers, and `report(value, document)` its report, for that round only.
+
+    `discovery` is the JSON of a discovery (`Discovery.to_json`), `store` the folder of the device, as for `Client`;
+    `most` is its cap, over everything that it ever reports. A discovery that asks for a larger epsilon than
+    `most_epsilon` is a `PlanLimitError`.
+
+    >>> import tempfile
+    >>> from localdp import Discovery
+    >>> discovery = Discovery(bits=16, epsilon=2.0, users=10_000)
+    >>> client = DiscoveryClient(discovery.to_json(), store=tempfile.mkdtemp())
+    >>> answer = client.report(12_345, discovery.round.to_json())
+    >>> (answer is None) == (client.group != discovery.round.number)
+    True
+    """
+
+    def __init__(
+        self,
+        discovery: str | bytes,
+        *,
+        store: str | os.PathLike[str],
+        most: float = 8.0,
+        most_epsilon: float = 4.0,
+    ) -> None:
+        document, self.fingerprint = _read(discovery)
+        self.epsilon = checked_epsilon(document["epsilon"])
+        if self.epsilon > checked_epsilon(most_epsilon):
+            raise PlanLimitError(
+                f"this discovery asks for epsilon {self.epsilon:g}, and this device gives at most {most_epsilon:g}"
+            )
+        self.code = code_named(document["values"])
+        self._store = Store(store)
+        self._budget = Budget(self._store, most)
+        self._digest = Secret(self._store.secret, self.fingerprint).digest(b"discovery")
+        key = hmac.new(self._store.secret, b"localdp group/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
+        self.group = int(_groups(document).draw(1, Keystream(key[:KEY_BYTES]))[0])
+        """The number of the round that this device answers."""
+
+    @property
+    def spent(self) -> float:
+        """The epsilon that this device has spent, in this and in everything else that its store knows of."""
+        return self._budget.spent
+
+    def report(self, value: str | int | None, document: str | bytes) -> bytes | None:
+        """A batch of one report for the round in the document; None if this device answers another round.
+
+        A value that the discovery cannot find (too long, out of range, None) is reported as the catch-all. A device
+        that has answered gives the same bytes again; another document for the same round is a `PlanMismatchError`. What
+        this spends is on the disk before it returns; a `BudgetError` says that the cap is reached.
+        """
+        asked = Round.from_json(document, most_epsilon=self.epsilon)
+        if asked.discovery != self.fingerprint:
+            raise PlanMismatchError("this round belongs to another discovery")
+        encoded = self.code.encode([value])
+        if asked.number != self.group:
+            return None
+        known = self._answered(asked)
+        if known is not None:
+            return known
+        made = asked.plan.privatize_indices(asked.candidates.indices(encoded)).to_bytes()
+        self._budget.pay(self._digest, self.epsilon)
+        return self._released(asked, made)
+
+    def _released(self, asked: Round, made: bytes) -> bytes:
+        """The report, once it is on the disk; the one of another process if that was first."""
+        with self._store.explained("written"), self._store.locked():
+            known = self._answered(asked)
+            if known is not None:
+                return known
+            make_private(self._path.parent)
+            write_private(self._path, bytes.fromhex(asked.fingerprint) + made)
+            return made
+
+    def _answered(self, asked: Round) -> bytes | None:
+        """The report that this device has made in this discovery, if there is one."""
+        with self._store.explained("read"):
+            if not self._path.exists():
+                return None
+            data = self._path.read_bytes()
+        if data[:_FINGERPRINT_BYTES].hex() != asked.fingerprint:
+            raise PlanMismatchError("this device has answered another document of this discovery, and answers once")
+        return data[_FINGERPRINT_BYTES:]
+
+    @property
+    def _path(self) -> Path:
+        return self._store.folder / "discoveries" / self.fingerprint[:32]
+
+    def __repr__(self) -> str:
+        return f"<DiscoveryClient of {self.fingerprint[:12]}, group {self.group}, spent {self.spent:.6g}>"
+
+
+def _read(discovery: Any) -> tuple[dict[str, Any], str]:
+    """The document of a discovery, and its fingerprint."""
+    try:
+        document = canonical_json.loads(discovery)
+    except (ValueError, TypeError):
+        raise PlanError("this is not a discovery: it is not text in JSON") from None
+    keys = {"format", "name", "values", "epsilon", "users", "top", "design"}
+    if not isinstance(document, dict) or set(document) != keys or document["format"] != "localdp-discovery/1":
+        raise PlanError('this is not a discovery: it is not a document "localdp-discovery/1"')
+    return document, sha256(canonical_json.dumps(document).encode()).hexdigest()
+
+
+def _groups(document: dict[str, Any]) -> Groups:
+    """The groups of a discovery; `PlanError` if its shares are not whole numbers above 0."""
+    try:
+        shares = tuple(checked_amount(share, 1 << 16, "a share") for share in document["design"]["shares"])
+    except (InvalidInputError, KeyError, TypeError):
+        raise PlanError("this is not a discovery: the shares of its groups are not whole numbers above 0") from None
+    if not shares:
+        raise PlanError("this is not a discovery: it has no groups")
+    return Groups(shares)

@@ -1,0 +1,288 @@
+"""A discovery: which round is under way, what the rounds before it measured, and in the end what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from localdp.discovery import steps
+from localdp.discovery.belief import Grid, Noise
+from localdp.discovery.codes import Code, Keys, Text
+from localdp.discovery.design import CELLS, SURVIVORS, Design, best_design
+from localdp.discovery.found import Found, listed, posterior_of
+from localdp.discovery.groups import Groups
+from localdp.discovery.history import History
+from localdp.discovery.prefixes import Candidates
+from localdp.discovery.rounds import Round, first_candidates
+from localdp.discovery.steps import Step
+from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsError
+from localdp.formats import canonical_json
+from localdp.frozen import Frozen
+from localdp.mechanisms import LinearLocalHashing
+from localdp.plan import Aggregate
+from localdp.validation import checked_amount, checked_epsilon, checked_users
+
+LEAST_REPORTS = 100
+"""The fewest reports of a round: below, estimates are not nearly Gaussian, and nothing could be found anyway."""
+FORMAT = "localdp-discovery/1"
+_MOST_TOP = 1_000
+_SHOWN = 5  # unfinished prefixes that are named in a note
+
+
+class Discovery(Frozen):
+    """Find the most frequent values among `users` people, though nobody has listed them, each answering one round.
+
+    Values are text of at most `most_bytes` bytes in UTF-8, or keys: whole numbers below 2^bits, if `bits` is given.
+    `users` is about how many people will take part and `top` how many values are wanted; with epsilon they decide how
+    many rounds there are and how many people answer each. `rounds` sets the number of rounds instead; more rounds find
+    longer texts. `name`
+    distinguishes discoveries that are otherwise alike.
+
+    A discovery is a value. `round` is the round under way, whose document devices get, and `advance` gives the
+    discovery after that round, from the aggregate of its reports. When `done` is True, `result()` has the values.
+
+    >>> import numpy as np
+    >>> discovery = Discovery(bits=16, epsilon=4.0, users=20_000, top=2)
+    >>> values = discovery.code.encode(np.repeat([40_000, 7, 123], [12_000, 6_000, 2_000]))
+    >>> while not discovery.done:  # here everybody answers every round; real devices answer one
+    ...     question = discovery.round
+    ...     reports = question.plan.privatize_indices(question.candidates.indices(values), seed=discovery.number)
+    ...     discovery = discovery.advance(question.plan.aggregate(reports), question)
+    >>> discovery.result().items
+    [40000, 7]
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        users: int,
+        top: int = 20,
+        bits: int | None = None,
+        most_bytes: int | None = None,
+        rounds: int | None = None,
+        name: str = "",
+    ) -> None:
+        if bits is not None and most_bytes is not None:
+            raise InvalidInputError("values are keys (bits) or text (most_bytes): give one of the two")
+        self.code: Code = Text(32 if most_bytes is None else most_bytes) if bits is None else Keys(bits)
+        self.epsilon = checked_epsilon(epsilon)
+        self.users = checked_users(users)
+        if self.users < LEAST_REPORTS:
+            raise TooFewReportsError(
+                f"a discovery needs at least {LEAST_REPORTS} users, and some thousands to find anything, not {users}"
+            )
+        self.top = checked_amount(top, _MOST_TOP, "the number of values to find")
+        if rounds is not None:
+            checked_amount(rounds, 8, "the number of rounds")
+        if not isinstance(name, str):
+            raise InvalidInputError(f"the name of a discovery is text, not {type(name).__name__}")
+        self.name = name
+        total = self.code.planned_bits if rounds is None else self.code.bits_in(rounds)
+        self.design = best_design(total, self.users, self.epsilon, self.top, alike=self.code.alike, rounds=rounds)
+        self._start()
+
+    @classmethod
+    def designed(cls, code: Code, epsilon: float, users: int, top: int, name: str, design: Design) -> Self:
+        """A discovery with a given design, as a saved one has."""
+        made = object.__new__(cls)
+        made.code, made.epsilon, made.users, made.top, made.name = code, epsilon, users, top, name
+        made.design = design
+        made._start()
+        return made
+
+    def _start(self) -> None:
+        self.number = 0
+        self._candidates = first_candidates(self.code, self.design.bits[0])
+        self._history: History | None = None
+        self._unfinished: tuple[str, ...] = ()
+        self._freeze()
+
+    @property
+    def groups(self) -> Groups:
+        """How devices are divided among the rounds."""
+        return Groups(self.design.shares)
+
+    def to_json(self) -> str:
+        """What devices need to know beforehand, as canonical JSON: the kind of values, epsilon and the groups."""
+        return canonical_json.dumps(self.document())
+
+    def document(self) -> dict[str, Any]:
+        """The same as a JSON value."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "values": self.code.document(),
+            "epsilon": self.epsilon,
+            "users": self.users,
+            "top": self.top,
+            "design": self.design.document(),
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of `to_json()`, in hex. The documents of all rounds carry it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds are over, or nothing is left to ask for."""
+        return self.number >= self.design.rounds or self._candidates.cells < 2
+
+    @cached_property
+    def round(self) -> Round:
+        """The round that is under way."""
+        if self.done:
+            raise InvalidInputError("this discovery is done: ask for its result()")
+        return Round.make(self.fingerprint, self.number, self._candidates, self.epsilon)
+
+    def advance(self, aggregate: Aggregate, of: Round | str) -> Self:
+        """The discovery after the round under way, given the aggregate of its reports.
+
+        `of` is the round, or its fingerprint, under whose document the reports were made. Another round's are a
+        `PlanMismatchError`, and fewer than 100 reports a `TooFewReportsError`; then the round goes on.
+        """
+        current = self.round
+        if (of.fingerprint if isinstance(of, Round) else of) != current.fingerprint:
+            raise PlanMismatchError(
+                f"these reports were made under another round than round {self.number} of this discovery"
+            )
+        if not isinstance(aggregate, Aggregate):
+            raise InvalidInputError(f"a discovery advances by an Aggregate, not by {type(aggregate).__name__}")
+        if aggregate.plan != current.plan:
+            raise PlanMismatchError(f"{aggregate!r} is not of the plan of round {self.number} of this discovery")
+        if aggregate.n < LEAST_REPORTS:
+            raise TooFewReportsError(
+                f"round {self.number} has {aggregate.n} reports, and needs at least {LEAST_REPORTS}: wait for more, "
+                "or plan a discovery with fewer rounds"
+            )
+        estimate = aggregate.estimate()
+        mechanism = current.plan.mechanism
+        noise = Noise(aggregate.n, mechanism.variance(1), mechanism.excess_variance)
+        if self.number == self.design.rounds - 1:
+            assert self._history is not None  # noqa: S101 (for the type checker)
+            return self._next(steps.last(self._history, estimate, noise))
+        step = Step(self.code, self.grid, self.heavy, self._room())
+        if self._history is None:
+            return self._next(step.first(self._candidates, estimate, noise))
+        return self._next(step.later(self._history, self._candidates, estimate, noise))
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The shares on which beliefs are computed."""
+        return Grid.of(self.users, LinearLocalHashing(CELLS, self.epsilon).variance(1))
+
+    @property
+    def heavy(self) -> float:
+        """The share of the users from which on a value counts as heavy while candidates are chosen."""
+        return self.design.reach / 2
+
+    def result(self) -> Found:
+        """The values that were found, when the discovery is done."""
+        if not self.done:
+            raise InvalidInputError(
+                f"this discovery is not done: round {self.number} of {self.design.rounds} is under way"
+            )
+        history = self._history
+        assert history is not None  # noqa: S101 (for the type checker)
+        history = history.take(history.finished)
+        posterior = posterior_of(history, self.grid)
+        items = [self.code.decode(row.tobytes(), self._length(history)) for row in history.rows]
+        known = [place for place, item in enumerate(items) if item is not None]
+        items, posterior = [items[place] for place in known], posterior.take(np.array(known, np.intp))
+        chances = posterior.in_top(self.top)
+        best = listed(chances, posterior.means, self.top)
+        n = sum(measured.noise.users for measured in history.rounds)
+        return Found(
+            [items[place] for place in best.tolist()],
+            posterior.means[best] * n,
+            chances[best],
+            n,
+            self.epsilon,
+            self._notes(),
+            posterior=posterior.take(best),
+        )
+
+    def _length(self, history: History) -> int:
+        return history.position
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self._unfinished:
+            return ()
+        named = ", ".join(repr(prefix) for prefix in self._unfinished)
+        return (
+            f"Some values were too long to be found whole in {self.design.rounds} rounds; they begin with {named}.",
+        )
+
+    def _room(self) -> int:
+        """How many open candidates fit into the next round, with the bits that it is planned to have."""
+        following = self.number + 1
+        if following >= len(self.design.bits):
+            return SURVIVORS
+        return max(1, (CELLS - 1 - SURVIVORS) >> self.design.bits[following])
+
+    def _next(self, history: History) -> Self:
+        """The discovery with one more round over."""
+        number, unfinished = self.number + 1, self._unfinished
+        if number == len(self.design.bits):  # only whole values are asked for from now on
+            unfinished = self._named(history)
+            history = history.take(history.finished)
+        return self._resumed(number, history, unfinished)
+
+    def _resumed(self, number: int, history: History | None, unfinished: tuple[str, ...]) -> Self:
+        """This discovery where `number` rounds are over, with this history."""
+        if history is None:
+            return self
+        following = object.__new__(type(self))
+        for name in ("code", "epsilon", "users", "top", "name", "design"):
+            setattr(following, name, getattr(self, name))
+        following.number, following._history, following._unfinished = number, history, unfinished
+        opened = history.rows[~history.finished]
+        bits = self._bits(number, history.position, len(opened)) if len(opened) else 0
+        following._candidates = Candidates(history.position, bits, opened, history.rows[history.finished])
+        following._freeze()
+        return following
+
+    def _bits(self, number: int, position: int, opened: int) -> int:
+        """The bits that a round asks for: those that are planned, and more for text if there are few candidates."""
+        planned = self.design.bits[number]
+        if isinstance(self.code, Keys):
+            return min(planned, self.code.bits - position)
+        return max(planned, ((CELLS - 1 - SURVIVORS) // opened).bit_length() - 1)
+
+    def _named(self, history: History) -> tuple[str, ...]:
+        """The likeliest prefixes that are not finished, for people."""
+        opened = history.take(~history.finished)
+        if not len(opened.rows):
+            return ()
+        chances = self.grid.tail(opened.beliefs(self.grid), self.heavy)
+        likely = [place for place in np.argsort(-chances, kind="stable")[:_SHOWN].tolist() if chances[place] > 0.5]
+        return tuple(self.code.shown_prefix(opened.rows[place].tobytes(), history.position) for place in likely)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the discovery, as far as it has come, to a file. A file that is there already is replaced."""
+        from localdp.discovery.saved import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a saved discovery. A file that is not one, or was altered, is an `ArchiveError`."""
+        from localdp.discovery.saved import load
+
+        return load(cls, path)
+
+    def resume(self, path: str | os.PathLike[str]) -> Self:
+        """This discovery as far as it had come when it was saved. The state of another one is a `PlanMismatchError`."""
+        saved = type(self).load(path)
+        if saved.fingerprint != self.fingerprint:
+            raise PlanMismatchError(f"{path} holds the state of another discovery, with other parameters or name")
+        return saved
+
+    def __repr__(self) -> str:
+        state = "done" if self.done else f"round {self.number} of {self.design.rounds}"
+        return f"<Discovery {self.fingerprint[:12]}: top {self.top} of {self.users:,} users, {state}>"

@@ -1,0 +1,79 @@
+"""What earlier rounds measured of the candidates that are left, and the beliefs that follow from it.
+
+Only the estimates are kept and saved, a few numbers for each candidate. Beliefs are computed from them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from localdp.discovery.belief import Grid, Matrix, Noise, updated
+from localdp.types import Indices, Rows, Vector
+
+UNFINISHED = -1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One round that is over: the noise of its estimates, and the law of its extensions (see `belief`)."""
+
+    noise: Noise
+    theta: float
+    extensions: float
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The rounds that are over, and the candidates that are left, one row each.
+
+    `estimates` has a column for each round: the estimated share of the candidate's prefix, as far as the round asked.
+    `since` is the round that first counted the whole value, or `UNFINISHED`. `prior` are the masses that the first
+    round gave to the shares of the grid.
+    """
+
+    rows: Rows
+    position: int
+    estimates: Matrix
+    since: Indices
+    rounds: tuple[Measured, ...] = ()
+    prior: Vector = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def finished(self) -> Any:
+        """Which candidates are whole values."""
+        return self.since != UNFINISHED
+
+    def beliefs(self, grid: Grid, before: int | None = None) -> Matrix:
+        """The belief about each candidate after all rounds; with `before`, after the first so many rounds only."""
+        beliefs = np.broadcast_to(self.prior, (len(self.rows), grid.size))
+        for number, measured in enumerate(self.rounds[:before]):
+            if number:
+                beliefs = self.extended(beliefs, grid, number)
+            beliefs = updated(beliefs, grid.log_likelihood(self.estimates[:, number], measured.noise))
+        return np.asarray(beliefs)
+
+    def extended(self, beliefs: Matrix, grid: Grid, number: int) -> Matrix:
+        """Beliefs about prefixes as beliefs about what round `number` asked for: whole values stay as they are."""
+        measured = self.rounds[number]
+        spread = beliefs @ grid.spread(measured.theta, measured.extensions)
+        whole = self.finished & (self.since < number)
+        return np.where(whole[:, None], beliefs, spread)
+
+    def beliefs_before_whole(self, grid: Grid) -> Matrix:
+        """For each finished candidate, the belief before the first round that counted the whole value."""
+        priors = np.zeros((len(self.rows), grid.size))
+        for number in np.unique(self.since[self.finished]).tolist():
+            chosen = self.since == number
+            some = self.take(chosen)
+            if number:
+                priors[chosen] = some.extended(some.beliefs(grid, number), grid, number)
+            else:
+                priors[chosen] = self.prior
+        return priors
+
+    def take(self, places: Any) -> History:
+        """Some of the candidates."""
+        return replace(self, rows=self.rows[places], estimates=self.estimates[places], since=self.since[places])

@@ -1,0 +1,146 @@
+"""One round of a discovery: an ordinary plan over numbered cells, and the list of candidates that gives them meaning.
+
+The plan alone does not tell which prefix a cell stands for. So devices get the document of the round, in canonical
+JSON: the fingerprint of the discovery, the number of the round, the candidates in hexadecimal, and the plan. Its own
+fingerprint is the SHA-256 of that text. Whoever counts reports says under which round they were made, and another
+round's reports are refused although their plan may be the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from localdp.discovery.codes import Code
+from localdp.discovery.prefixes import Candidates, in_order, prefix_rows
+from localdp.errors import LocalDPError, PlanError
+from localdp.formats import canonical_json
+from localdp.frozen import Frozen
+from localdp.plan import Plan
+from localdp.types import Rows
+from localdp.validation import LARGEST_SIZE
+
+_FORMAT = "localdp-round/1"
+_SMALL = 1 << 12  # cells: up to here every mechanism is compared, beyond it llh is the one that can be counted
+
+
+class Round(Frozen):
+    """A round that is under way: its `number` (from 0), its `candidates`, and the `plan` under which devices report.
+
+    >>> from localdp import Discovery
+    >>> question = Discovery(bits=16, epsilon=2.0, users=10_000).round
+    >>> question.number, question.plan.domain.size
+    (0, 65537)
+    >>> Round.from_json(question.to_json()) == question
+    True
+    """
+
+    def __init__(self, discovery: str, number: int, candidates: Candidates, plan: Plan) -> None:
+        self.discovery = discovery
+        self.number = number
+        self.candidates = candidates
+        self.plan = plan
+        if plan.domain.size != candidates.cells or plan.domain.other != candidates.cells - 1:
+            raise PlanError("the plan of this round does not have a cell for each of its candidates and a catch-all")
+        self._freeze()
+
+    @classmethod
+    def make(cls, discovery: str, number: int, candidates: Candidates, epsilon: float) -> Self:
+        """The round of a discovery with these candidates."""
+        size = candidates.cells
+        plan = Plan(size, "auto" if size <= _SMALL else "llh", epsilon, other=size - 1)
+        return cls(discovery, number, candidates, plan)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the round's document, in hex."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The document that devices need, as canonical JSON."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return canonical_json.dumps(
+            {
+                "format": _FORMAT,
+                "discovery": self.discovery,
+                "round": self.number,
+                "position": self.candidates.position,
+                "bits": self.candidates.bits,
+                "open": _as_hex(self.candidates.open, self.candidates.position),
+                "finished": _as_hex(self.candidates.finished, self.candidates.position),
+                "plan": self.plan._document(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, most_epsilon: float | None = None) -> Self:
+        """Read a round that `to_json` wrote. Anything else is a `PlanError`.
+
+        A device gives `most_epsilon`: a round that asks for more is a `PlanLimitError`.
+        """
+        try:
+            document = canonical_json.loads(text)
+            plan = Plan.from_json(canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon)
+            position, bits = document["position"], document["bits"]
+            _check_numbers(document, position, bits)
+            candidates = Candidates(
+                position, bits, _from_hex(document["open"], position), _from_hex(document["finished"], position)
+            )
+            made = cls(document["discovery"], document["round"], candidates, plan)
+        except LocalDPError:
+            raise
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            raise PlanError("this is not a round of a discovery: it is not text in JSON") from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise PlanError(f'this is not a round of a discovery: it is not a document "{_FORMAT}"') from None
+        if made.to_json() != canonical_json.dumps(document):
+            raise PlanError("this round was altered, or its candidates are not in order")
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Round) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        known = self.candidates
+        return (
+            f"<Round {self.number}: {len(known.open):,} prefixes of {known.position} bits to extend by {known.bits}, "
+            f"{len(known.finished):,} values, {self.plan.mechanism.name} on {known.cells:,} cells>"
+        )
+
+
+def first_candidates(code: Code, bits: int) -> Candidates:
+    """The candidates of the first round: the empty prefix."""
+    return Candidates(0, bits, np.zeros((1, code.row_bytes), np.uint8), np.zeros((0, code.row_bytes), np.uint8))
+
+
+def _check_numbers(document: dict[str, Any], position: Any, bits: Any) -> None:
+    whole = all(type(number) is int and 0 <= number <= 1 << 16 for number in (position, bits, document["round"]))
+    if not whole or bits > LARGEST_SIZE.bit_length() or document["format"] != _FORMAT:
+        raise ValueError
+    if not isinstance(document["discovery"], str) or len(bytes.fromhex(document["discovery"])) != 32:
+        raise ValueError
+
+
+def _as_hex(rows: Rows, position: int) -> list[str]:
+    return [row.tobytes().hex() for row in prefix_rows(rows, position)]
+
+
+def _from_hex(listed: list[str], position: int) -> Rows:
+    size = -(-position // 8)
+    octets = [bytes.fromhex(text) for text in listed]
+    if any(len(row) != size for row in octets) or (not size and len(octets) > 1):
+        raise ValueError
+    rows = np.frombuffer(b"".join(octets), np.uint8).reshape(len(octets), size)
+    if len(set(octets)) < len(octets) or not np.array_equal(in_order(rows), np.arange(len(rows))):
+        raise PlanError("this round was altered, or its candidates are not in order")
+    return rows

@@ -1,0 +1,92 @@
+"""A whole discovery on values at hand, for simulations and for raw data that are to be released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from localdp.discovery.discovery import LEAST_REPORTS, Discovery
+from localdp.discovery.found import Found
+from localdp.errors import EmptyError, InvalidInputError, TooFewReportsError
+from localdp.plan import Aggregate
+from localdp.randomness import keystream
+from localdp.types import Progress
+from localdp.validation import shown
+
+
+def discover(
+    values: Any,
+    *,
+    epsilon: float,
+    top: int = 20,
+    bits: int | None = None,
+    most_bytes: int | None = None,
+    rounds: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Found:
+    """Find the `top` most frequent values and how many users hold each, with epsilon-LDP for every user.
+
+    `values` has one value for each user: texts of at most `most_bytes` bytes (32 unless given), or whole numbers below
+    2^bits (64 bits unless given). Longer texts, text that is not Unicode, missing values and numbers out of range take
+    part, but cannot be found. Every user is drawn into one group and answers one round.
+
+    With a seed the result is reproducible but not private: use it for simulations only. `progress(done, total)` is
+    called after every round.
+
+    >>> words = ["tea"] * 6_000 + ["coffee"] * 3_000 + ["milk"] * 1_000
+    >>> discover(words, epsilon=4.0, top=2, seed=1).items
+    ['tea', 'coffee']
+    """
+    if bits is None and most_bytes is None and _are_numbers(values):
+        bits = 64
+    if not isinstance(values, Iterable):
+        raise InvalidInputError(f"values must be a flat list with one value for each user, not {shown(values, 60)}")
+    listed: Any = values if hasattr(values, "__len__") else list(values)
+    if not len(listed):
+        raise EmptyError("no values were given: give one value for each user")
+    if len(listed) < LEAST_REPORTS:
+        raise TooFewReportsError(f"{len(listed)} users are too few to find anything: give at least {LEAST_REPORTS}")
+    discovery = Discovery(epsilon=epsilon, users=len(listed), top=top, bits=bits, most_bytes=most_bytes, rounds=rounds)
+    return run(discovery, listed, seed=seed, progress=progress)
+
+
+def run(discovery: Discovery, values: Any, *, seed: int | None = None, progress: Progress | None = None) -> Found:
+    """All rounds of a new discovery, with one user for each value."""
+    encoded = discovery.code.encode(values)
+    source = keystream.secure() if seed is None else keystream.seeded(seed)
+    groups = discovery.groups.draw(len(encoded), source)
+    while not discovery.done:
+        current = discovery.round
+        part = encoded[np.flatnonzero(groups == discovery.number)]
+        if not len(part):
+            raise TooFewReportsError(f"no user was drawn into round {discovery.number}: there are too few users")
+        rows = current.plan.mechanism.privatize(current.candidates.indices(part), source.branch())
+        aggregate = Aggregate(current.plan, current.plan.mechanism.tally(rows), len(part))
+        discovery = discovery.advance(aggregate, current)
+        if progress is not None:
+            progress(discovery.number, discovery.design.rounds)
+    found = discovery.result()
+    return _with_all_users(found, len(encoded))
+
+
+def _with_all_users(found: Found, n: int) -> Found:
+    """The result with frequencies among all users, also if rounds were left out because nothing was left to ask."""
+    from dataclasses import replace
+
+    return replace(found, frequencies=found.frequencies * (n / found.n), n=n) if found.n != n else found
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether the first value that is there is a whole number."""
+    if isinstance(values, str | bytes):
+        raise InvalidInputError("values must be a flat list with one value for each user, not one text")
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "iu"
+    try:
+        first = next((value for value in values if value is not None), None)
+    except TypeError:
+        return False
+    return isinstance(first, int | np.integer) and not isinstance(first, bool)

@@ -1,0 +1,98 @@
+"""A discovery on the disk: what it is, and what its rounds have measured so far, as JSON with a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, TypeVar
+
+import numpy as np
+
+from localdp.discovery.belief import Noise
+from localdp.discovery.codes import code_named
+from localdp.discovery.design import Design
+from localdp.discovery.discovery import FORMAT, Discovery
+from localdp.discovery.history import History, Measured
+from localdp.errors import ArchiveError, LocalDPError
+from localdp.formats import canonical_json
+from localdp.formats.atomic_write import atomic_write
+from localdp.validation import checked_regular_file
+
+Kind = TypeVar("Kind", bound=Discovery)
+
+
+def save(discovery: Discovery, path: str | os.PathLike[str]) -> None:
+    """Write a file with the state of the discovery."""
+    history = discovery._history
+    state = {
+        "discovery": discovery.document(),
+        "round": discovery.number,
+        "unfinished": list(discovery._unfinished),
+        "history": None if history is None else _written(history),
+    }
+    text = canonical_json.dumps(state)
+    with atomic_write(path) as temporary:
+        temporary.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n", "utf-8")
+
+
+def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
+    """The discovery in a file, as far as it had come."""
+    try:
+        digest, text = checked_regular_file(path, ArchiveError).read_text("utf-8").removesuffix("\n").split("\n")
+    except ValueError:
+        raise ArchiveError(f"{path} is not a saved discovery") from None
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        raise ArchiveError(f"{path} is not a saved discovery, or was cut short or altered: its checksum does not match")
+    try:
+        state = canonical_json.loads(text)
+        start = _started(kind, state["discovery"])
+        history = None if state["history"] is None else _read(state["history"], start)
+        return start._resumed(state["round"], history, tuple(state["unfinished"]))
+    except (LocalDPError, KeyError, TypeError, ValueError) as error:
+        raise ArchiveError(f"{path} is not a usable discovery: {type(error).__name__} {error}") from None
+
+
+def _started(kind: type[Kind], document: dict[str, Any]) -> Kind:
+    if document["format"] != FORMAT:
+        raise ValueError(f"its format is not {FORMAT}")
+    planned = document["design"]
+    design = Design(tuple(planned["shares"]), tuple(planned["bits"]), planned["reach"])
+    code, parts = code_named(document["values"]), (document["users"], document["top"], document["name"])
+    return kind.designed(code, document["epsilon"], *parts, design)
+
+
+def _written(history: History) -> dict[str, Any]:
+    return {
+        "rows": [row.tobytes().hex() for row in history.rows],
+        "position": history.position,
+        "estimates": history.estimates.tolist(),
+        "since": history.since.tolist(),
+        "prior": history.prior.tolist(),
+        "rounds": [
+            {
+                "users": measured.noise.users,
+                "variance": measured.noise.variance,
+                "excess": measured.noise.excess,
+                "theta": measured.theta,
+                "extensions": measured.extensions,
+            }
+            for measured in history.rounds
+        ],
+    }
+
+
+def _read(state: dict[str, Any], discovery: Discovery) -> History:
+    rounds = tuple(
+        Measured(Noise(one["users"], one["variance"], one["excess"]), one["theta"], one["extensions"])
+        for one in state["rounds"]
+    )
+    count = len(state["rows"])
+    octets = b"".join(bytes.fromhex(row) for row in state["rows"])
+    return History(
+        np.frombuffer(octets, np.uint8).reshape(count, discovery.code.row_bytes),
+        state["position"],
+        np.array(state["estimates"], np.float64).reshape(count, len(rounds)),
+        np.array(state["since"], np.int64),
+        rounds,
+        np.array(state["prior"], np.float64),
+    )

@@ -1,0 +1,144 @@
+"""From the estimates of a round to the candidates of the next one. The rule is derived in `belief`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from localdp.discovery import belief
+from localdp.discovery.belief import Grid, Kept, Matrix, Noise
+from localdp.discovery.codes import Code
+from localdp.discovery.design import PRICE, SURVIVORS
+from localdp.discovery.history import UNFINISHED, History, Measured
+from localdp.discovery.huffman import IMPOSSIBLE
+from localdp.discovery.prefixes import Candidates, in_order, with_bits
+from localdp.estimate import Estimate
+from localdp.types import Vector
+
+
+@dataclass(frozen=True)
+class Step:
+    """What decides which candidates are kept: the code, the grid, the share of a heavy item, and the room for open
+    candidates in the next round.
+    """
+
+    code: Code
+    grid: Grid
+    heavy: float
+    room: int
+
+    def first(self, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
+        """The candidates after the first round."""
+        cells = _cells_of(self.code, candidates)
+        possible = cells.ravel() != IMPOSSIBLE
+        frequencies = estimate.frequencies[:-1]
+        seen = frequencies if possible.all() else frequencies[possible]
+        fitted = replace(estimate, frequencies=seen, domain=seen.size, total=None).calibrate("smooth").prior  # type: ignore[arg-type]
+        prior = self.grid.prior(fitted, noise.users)
+        start = History(
+            candidates.open,
+            0,
+            np.zeros((1, 0)),
+            np.array([UNFINISHED]),
+            (Measured(noise, 1.0, float(possible.sum())),),
+            prior,
+        )
+        shares = (frequencies / noise.users)[None]
+        return self._chosen(start, candidates, cells, shares, np.zeros(0), prior[None], prior[None][:0], noise)
+
+    def later(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
+        """The candidates after a later round."""
+        shares = estimate.frequencies[:-1] / noise.users
+        count = len(candidates.open)
+        of_open, of_finished = (
+            shares[: count << candidates.bits].reshape(count, 1 << candidates.bits),
+            shares[count << candidates.bits :],
+        )
+        cells = _cells_of(self.code, candidates)
+        extensions = float((cells != IMPOSSIBLE).sum()) / count if count else 1.0
+        beliefs = history.beliefs(self.grid)
+        opened, whole = beliefs[:count], beliefs[count:]
+        sure = self.grid.tail(opened, self.heavy) > belief.SURE
+        before = history.rounds[-1].noise
+        theta = belief.concentration(of_open[sure], noise, history.estimates[:count][sure, -1], before, extensions)
+        priors = opened @ self.grid.spread(theta, extensions)
+        measured = replace(history, rounds=(*history.rounds, Measured(noise, theta, extensions)))
+        return self._chosen(measured, candidates, cells, of_open, of_finished, priors, whole, noise)
+
+    def _chosen(
+        self,
+        history: History,
+        candidates: Candidates,
+        cells: Any,
+        of_open: Matrix,
+        of_finished: Vector,
+        priors: Matrix,
+        whole: Matrix,
+        noise: Noise,
+    ) -> History:
+        """The cells that are kept, as candidates with all that was measured of them; the open ones come first."""
+        opened, finished = self._kept_of_open(cells, candidates, of_open, priors, noise)
+        count, position = len(candidates.open), candidates.position + candidates.bits
+        numbers = np.arange(len(of_finished))
+        chances = belief.chances_of(self.grid, whole, numbers, of_finished, noise, self.heavy)
+        old = belief.best(Kept(numbers + count, numbers * 0, of_finished, chances), PRICE, SURVIVORS)
+        size = self.code.row_bytes
+        parts = []
+        for kept, since in ((opened, UNFINISHED), (finished, len(history.rounds) - 1), (old, None)):
+            rows = with_bits(history.rows[kept.prefix], candidates.position, kept.extension, candidates.bits, size)
+            paths = np.column_stack([history.estimates[kept.prefix], kept.estimates])
+            ended = history.since[kept.prefix] if since is None else np.full(len(rows), since)
+            parts.append((rows, paths, ended))
+        open_rows, open_paths, open_since = parts[0]
+        order = in_order(open_rows)
+        rows, paths, ended = (np.concatenate([new, known]) for new, known in zip(parts[1], parts[2], strict=True))
+        after = in_order(rows)
+        return replace(
+            history,
+            rows=np.concatenate([open_rows[order], rows[after]]),
+            position=position,
+            estimates=np.concatenate([open_paths[order], paths[after]]),
+            since=np.concatenate([open_since[order], ended[after]]),
+        )
+
+    def _kept_of_open(
+        self, cells: Any, candidates: Candidates, of_open: Matrix, priors: Matrix, noise: Noise
+    ) -> tuple[Kept, Kept]:
+        """The extensions that are kept: prefixes that are still open, and whole values."""
+        position = candidates.position + candidates.bits
+        lowest = belief.limits(self.grid, priors, noise, self.heavy, PRICE)
+        rows, columns = belief.promising(of_open, cells != IMPOSSIBLE, lowest)
+        estimates = of_open[rows, columns]
+        chances = belief.chances_of(self.grid, priors, rows, estimates, noise, self.heavy)
+        kept = Kept(rows, columns, estimates, chances)
+        final = self.code.is_final(cells[rows, columns], position)
+        opened = belief.best(kept.take(~final), PRICE, self.room, belief.SPARE if self.code.alike else 0.0)
+        finished = belief.best(kept.take(final), PRICE, SURVIVORS)
+        return self._plausible(opened, candidates), self._plausible(finished, candidates)
+
+    def _plausible(self, kept: Kept, candidates: Candidates) -> Kept:
+        """Those that begin a value."""
+        position, bits = candidates.position, candidates.bits
+        rows = with_bits(candidates.open[kept.prefix], position, kept.extension, bits, self.code.row_bytes)
+        good = [self.code.is_plausible(row.tobytes(), position + bits) for row in rows]
+        return kept.take(np.array(good, np.bool_))
+
+
+def last(history: History, estimate: Estimate, noise: Noise) -> History:
+    """The candidates after the last round: all of them, with one more estimate each."""
+    shares = estimate.frequencies[:-1] / noise.users
+    rounds = (*history.rounds, Measured(noise, 1.0, 1.0))
+    return replace(history, rounds=rounds, estimates=np.column_stack([history.estimates, shares]))
+
+
+def _cells_of(code: Code, candidates: Candidates) -> Any:
+    """The state of the code behind each extension of each open candidate."""
+    states = [code.state_of(row.tobytes(), candidates.position) for row in candidates.open]
+    shape = (len(states), 1 << candidates.bits)
+    if len(set(states)) == 1:
+        return np.broadcast_to(code.extended(states[0], candidates.bits), shape)
+    if not states:
+        return np.zeros(shape, np.int16)
+    return np.stack([code.extended(state, candidates.bits) for state in states])
