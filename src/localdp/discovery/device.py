@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from localdp.client.budget import Budget
+from localdp.client.private_files import content, make_private, write_private
 from localdp.client.secret import KEY_BYTES, Secret
-from localdp.client.store import Store, make_private, write_private
+from localdp.client.store import Store
 from localdp.discovery.codes import code_named
 from localdp.discovery.groups import Groups
 from localdp.discovery.rounds import Round
@@ -107,9 +108,9 @@ class DiscoveryClient:
     def _answered(self, asked: Round) -> bytes | None:
         """The report that this device has made in this discovery, if there is one."""
         with self._store.explained("read"):
-            if not self._path.exists():
-                return None
-            data = self._path.read_bytes()
+            data = content(self._path)
+        if data is None:
+            return None
         if data[:_FINGERPRINT_BYTES].hex() != asked.fingerprint:
             raise PlanMismatchError("this device has answered another document of this discovery, and answers once")
         return data[_FINGERPRINT_BYTES:]
