@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH ?= --out benchmarks/RESULTS.md --force
 
-.PHONY: help demo test lint docs bench audit reproduce vectors clean
+.PHONY: help demo serve test lint docs bench audit reproduce vectors clean
 
 help:  ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -13,6 +13,9 @@ help:  ## Show what there is to make
 demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 	$(BIN)/localdp demo
 	@echo "  . $(BIN)/activate                        # puts localdp on your path"
+
+serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users (Ctrl+C stops it)
+	$(BIN)/localdp serve --demo
 
 test: lint $(VENV)/js  ## Run the linters, the type checker and every test: ten minutes on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
@@ -46,6 +49,10 @@ $(VENV)/base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "localdp needs Python 3.11 or later; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[files,plots]'
+	@touch $@
+
+$(VENV)/collector: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collector]'
 	@touch $@
 
 $(VENV)/fast: $(VENV)/base

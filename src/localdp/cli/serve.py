@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import Annotated
 
 import typer
+
+_DATABASE = "localdp.db"
 
 
 def command(
     db: Annotated[
         str, typer.Option(help="The database: a file of SQLite, or postgresql://user@host/name.", envvar="LOCALDP_DB")
-    ] = "localdp.db",
+    ] = _DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 8321,
     keep_days: Annotated[
@@ -19,15 +23,21 @@ def command(
     ] = None,
     most_body: Annotated[int, typer.Option(help="The longest body of a request, in bytes.", min=1024)] = 8 << 20,
     rate: Annotated[float, typer.Option(help="Requests a second for each address; 0 means no limit.", min=0.0)] = 0.0,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Show a plan with simulated users, in a database that is thrown away at the end."),
+    ] = False,
 ) -> None:
     """Collect reports by HTTP, and answer analysts.
 
     The first start prints a token for the administrator, unless
     LOCALDP_ADMIN_TOKEN holds one. The extra collector must be installed.
 
+    The address shows a dashboard; with --demo there is something to see in it.
+
     Example: localdp serve --db collector.db --port 8321
     """
-    from localdp.errors import MissingPackageError
+    from localdp.errors import InvalidInputError, MissingPackageError
 
     try:
         from localdp.collector.server import bound, run
@@ -37,11 +47,25 @@ def command(
         raise MissingPackageError(
             f"a collector needs the package {error.name}: pip install 'localdp[collector]'"
         ) from None
+    if demo and db != _DATABASE:
+        raise InvalidInputError("--demo has a database of its own, which is thrown away: leave out --db")
     listening = bound(host, port)
+    if demo:
+        folder = tempfile.TemporaryDirectory(prefix="localdp-demo-")
+        db = os.path.join(folder.name, "demo.db")  # noqa: PTH118
     service = Service(Settings(database=db, keep_days=keep_days, most_body=most_body, rate=rate))
     token = service.first_token()
     if token is not None:
         typer.echo(f"admin token, shown this once: {token}")
     shown_host = f"[{host}]" if ":" in host else host
-    typer.echo(f"listening at http://{shown_host}:{listening.getsockname()[1]}")
+    address = f"http://{shown_host}:{listening.getsockname()[1]}"
+    if demo:
+        from localdp.collector.demo import Demo
+
+        typer.echo("making three weeks of simulated reports ...")
+        shoppers = Demo(service, address)
+        shoppers.fill()
+        shoppers.start()
+        typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
+    typer.echo(f"listening at {address}")
     run(service, listening)

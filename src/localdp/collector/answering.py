@@ -19,6 +19,7 @@ from localdp.collector.answers import (
     Rendered,
     answer_estimates,
     answer_history,
+    answer_prior,
     answer_progress,
     check_enough,
 )
@@ -64,6 +65,16 @@ class Answering:
             return answer_history(collection.plan, by_date, query, minimum=minimum, fit=self._fit).rendered(
                 query.format
             )
+
+    def prior(self, collection: Collection) -> dict[str, Any]:
+        """The fitted prior against the raw estimates of all days."""
+        self._count(collection)
+        with self._database.reading() as session:
+            days = _days(session, collection, None, None)
+            check_enough(sum(day.n for day in days), collection.terms.minimum)
+            whole = _merged(session, collection, days)
+        with self._one_at_a_time[collection.id]:
+            return answer_prior(self._fit(whole, "auto"))
 
     def progress(self, collection: Collection, reports: int, suspect: int) -> dict[str, Any]:
         """How far a collection is, and what more reports would give."""

@@ -15,6 +15,7 @@ from localdp.collector.guard import Guard
 from localdp.collector.openapi import document
 from localdp.collector.problems import Problem, not_found
 from localdp.collector.routes import ROUTES, uploads
+from localdp.collector.routes.pages import page_routes
 from localdp.collector.routes.route import CORS, Endpoint, Route
 from localdp.collector.service import Service
 
@@ -37,7 +38,7 @@ def create_app(service: Service) -> Guard:
             service.stop()
 
     app = Starlette(
-        routes=[*(_mounted(service, route) for route in ROUTES), *_preflights()],
+        routes=[*(_mounted(service, route) for route in ROUTES), *_preflights(), *page_routes()],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
     )

@@ -4,6 +4,7 @@
 |---|---|---|
 | estimates of a range of days | `EstimatesQuery.read(parameters)` | `answer_estimates(aggregate, query, minimum=...)` |
 | how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, {day: aggregate}, query, minimum=...)` |
+| how the prior fits the data | | `answer_prior(fitted)` |
 | how far the plan has come | | `answer_progress(plan, reports, minimum=...)` |
 
 Every answer has `document()`, a JSON value; the first two also have `table()` and `render()`, which gives the bytes in
@@ -14,6 +15,7 @@ it in as `fit=`, or what it gives as `fitted=`.
 from localdp.collector.answers.estimates import EstimatesAnswer, answer_estimates
 from localdp.collector.answers.fitted import Fit, Fitted, Remembering, check_enough, fit, merged
 from localdp.collector.answers.history import HistoryAnswer, answer_history
+from localdp.collector.answers.prior import answer_prior
 from localdp.collector.answers.progress import ProgressAnswer, answer_progress
 from localdp.collector.answers.queries import EstimatesQuery, HistoryQuery
 from localdp.collector.answers.rendering import Rendered
@@ -30,6 +32,7 @@ __all__ = [
     "Rendered",
     "answer_estimates",
     "answer_history",
+    "answer_prior",
     "answer_progress",
     "check_enough",
     "fit",

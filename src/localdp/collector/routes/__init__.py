@@ -1,11 +1,12 @@
 """The routes of the collector: one file for each kind, all of them listed in ROUTES."""
 
-from localdp.collector.routes import answers, data, operation, plans, tokens, uploads
+from localdp.collector.routes import advice, answers, data, operation, plans, tokens, uploads
 from localdp.collector.routes.route import Route
 
 ROUTES: tuple[Route, ...] = (
     uploads.ROUTE,
     *plans.ROUTES,
+    *advice.ROUTES,
     *answers.ROUTES,
     *data.ROUTES,
     *tokens.ROUTES,

@@ -13,7 +13,7 @@ from localdp.collector.answers.queries import ASKED_BY_NAME, FORMATS, MOST_ITEMS
 from localdp.collector.collections import Collection
 from localdp.collector.problems import Problem
 from localdp.collector.routes.data import FROM, TO
-from localdp.collector.routes.route import Parameter, Route
+from localdp.collector.routes.route import Parameter, Route, json_response
 from localdp.collector.service import Service
 from localdp.errors import TooFewReportsError
 from localdp.hitters.rules import RULES
@@ -29,6 +29,15 @@ async def history(service: Service, request: Request) -> Response:
     """How items moved, by day or by week."""
     query = HistoryQuery.read(request.query_params.multi_items())
     return await _answered(service, request, lambda collection: service.answering.history(collection, query))
+
+
+async def prior(service: Service, request: Request) -> Response:
+    """How the fitted prior compares with the data."""
+    collection = await service.collection(request.path_params["plan"])
+    try:
+        return json_response(await service.in_thread(service.answering.prior, collection))
+    except TooFewReportsError as error:
+        raise Problem(409, "too-few-reports", str(error)) from None
 
 
 async def _answered(service: Service, request: Request, answer: Callable[[Collection], Rendered]) -> Response:
@@ -84,4 +93,6 @@ ROUTES = (
           _ESTIMATES, problems=(404, 409, 422, 503)),
     Route("GET", "/v1/plans/{plan}/history", "read", "How items moved, by day or week.", history, _ANSWER,
           _HISTORY, problems=(404, 409, 422, 503)),
+    Route("GET", "/v1/plans/{plan}/prior", "read", "The fitted prior against the data.", prior,
+          {200: ("The answer.", {"application/json": {"type": "object"}})}, problems=(404, 409, 422, 503)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What operators and programs need: health, readiness, metrics, the OpenAPI document, and a first page."""
+"""What operators and programs need: health, readiness, metrics, the OpenAPI document, and the dashboard."""
 
 from __future__ import annotations
 
@@ -9,21 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.problems import full, unavailable
+from localdp.collector.routes.pages import index
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.routes.uploads import STATUS
 from localdp.collector.service import Service
 from localdp.collector.storage.database import Session, StorageError, StorageFullError
 
 _PATIENCE = 5.0  # seconds for the database to show that it can be written
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>localdp collector</title>
-<h1>localdp collector</h1>
-<p>The API is here. Its description is at <a href="/openapi.json">/openapi.json</a>.</p>
-</html>
-"""
 
 
 async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG001
@@ -67,8 +59,8 @@ async def openapi(service: Service, request: Request) -> Response:  # noqa: ARG0
 
 
 async def page(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """A first page for people."""
-    return Response(_PAGE, 200, None, "text/html; charset=utf-8")
+    """The dashboard, a page for people."""
+    return index(request)
 
 
 _STATUS = {"application/json": STATUS}
@@ -81,6 +73,6 @@ ROUTES = (
           {200: ("", {"text/plain": {"type": "string"}})}, problems=(422, 503)),
     Route("GET", "/openapi.json", None, "This document.", openapi, {200: ("", {"application/json": {}})},
           problems=(422,)),
-    Route("GET", "/", None, "A page for people.", page, {200: ("", {"text/html": {"type": "string"}})},
+    Route("GET", "/", None, "The dashboard, a page for people.", page, {200: ("", {"text/html": {"type": "string"}})},
           problems=(422,)),
 )  # fmt: skip

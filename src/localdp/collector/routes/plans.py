@@ -46,7 +46,8 @@ async def one(service: Service, request: Request) -> Response:
 
     def answer() -> dict[str, Any]:
         found = described(service, collection)
-        return {**found, "progress": service.answering.progress(collection, found["counted"], found["suspect"])}
+        progress = service.answering.progress(collection, found["counted"], found["suspect"])
+        return {**found, "days": _by_day(service, collection), "progress": progress}
 
     return json_response(await service.in_thread(answer))
 
@@ -75,6 +76,12 @@ async def close(service: Service, request: Request) -> Response:
 
 def _all(service: Service) -> list[dict[str, Any]]:
     return [described(service, collection) for collection in service.collections.every()]
+
+
+def _by_day(service: Service, collection: Collection) -> list[dict[str, Any]]:
+    with service.database.reading() as session:
+        days = aggregates.days(session, collection.id)
+    return [{"day": iso_day(one.day), "reports": one.n, "suspect": one.suspect} for one in days]
 
 
 def described(service: Service, collection: Collection) -> dict[str, Any]:
@@ -159,6 +166,7 @@ PLAN = {
         "suspect": {"type": "integer", "description": "Counted reports that look forged."},
         "uploads_waiting": {"type": "integer"},
         "standard_error": {"type": ["number", "null"], "description": "Of an estimated frequency, now."},
+        "days": {"type": "array", "description": "Of one collection: the counted reports of each UTC day."},
         "progress": {"type": "object", "description": "Of one collection: what its reports give, and what more would."},
     },
 }

@@ -1,0 +1,74 @@
+// How the most frequent items moved, by day or by week.
+
+import { ask } from "./api.js";
+import { lines, responsive } from "./charts.js";
+import { card, h, numbersTable } from "./dom.js";
+import { label, percent, shortDay } from "./words.js";
+
+const TOP = 6;
+
+export function historyCard(path, signal, lost) {
+  let by = "day";
+  let answer = null;
+  let emphasised = 0;
+  const picture = h("div", { class: "chart" });
+  const legend = h("ul", { class: "series" });
+  const table = h("div");
+  const note = h("p", { class: "note", role: "status" }, "Estimating each period …");
+  const choice = h("fieldset", { class: "choice" }, h("legend", { class: "unseen" }, "Period"),
+    ["day", "week"].map((name) => h("label", {},
+      h("input", { type: "radio", name: "period", value: name, checked: name === by, onchange: () => { by = name; update(); } }),
+      h("span", {}, name === "day" ? "By day" : "By week"))));
+  const element = card("How the top items moved",
+    "Each period is estimated from its own reports. The band is the interval of the item that is chosen below.", choice, picture, legend, note, table);
+
+  const name = (period) => (answer.by === "day" ? shortDay(period) : period.replace("-", " "));
+  const paint = responsive(picture, (width) => (answer === null ? h("span") : lines(width, 260, {
+    name: `Shares of ${answer.series.map((one) => label(one.item)).join(", ")} by ${answer.by}`,
+    series: answer.series.map((one) => ({ middle: one.share, low: one.share_low, high: one.share_high })),
+    labels: answer.periods.period.map(name),
+    format: (value) => percent(value, 0.005),
+    emphasised,
+    point: readOut,
+  })));
+
+  function readOut(place) {
+    const periods = answer.periods.period;
+    const at = place ?? answer.periods.status.lastIndexOf("estimated");
+    answer.series.forEach((one, number) => {
+      const value = one.share[at];
+      legend.children[number].querySelector(".value").textContent = value === null || value === undefined ? "–" : percent(value, 0.001);
+    });
+    note.textContent = place === null ? "" : name(periods[place]);
+  }
+
+  function show() {
+    const { periods, series } = answer;
+    emphasised = Math.min(emphasised, series.length - 1);
+    legend.replaceChildren(...series.map((one, number) => h("li", {}, h("button", {
+      type: "button", class: `series-button c${number}`, "aria-pressed": String(number === emphasised),
+      onclick: () => { emphasised = number; show(); legend.children[number].querySelector("button").focus(); },
+    }, h("span", { class: "swatch", "aria-hidden": "true" }), h("span", { class: "item" }, label(one.item)), h("span", { class: "value" })))));
+    paint();
+    readOut(null);
+    const kept = table.firstChild?.open;
+    table.replaceChildren(numbersTable([answer.by, "reports", ...series.map((one) => label(one.item))],
+      periods.period.map((period, place) => [name(period), String(periods.n[place]), ...series.map((one) =>
+        one.share[place] === null ? periods.status[place] : percent(one.share[place], 0.001))]), "Shares by period"));
+    if (kept) table.firstChild.open = true;
+    const withheld = periods.status.filter((status) => status === "withheld").length;
+    if (withheld) note.textContent = `${withheld} ${withheld === 1 ? "period has" : "periods have"} too few reports to be shown.`;
+  }
+
+  async function update() {
+    try {
+      answer = await ask(`${path}/history?by=${by}&top=${TOP}`, { signal });
+      show();
+    } catch (error) {
+      if (error.status === 422) note.textContent = error.message;
+      else lost(error);
+    }
+  }
+
+  return { element, update };
+}

@@ -1,0 +1,53 @@
+// The fitted prior against the data.
+
+import { ask, sentence } from "./api.js";
+import { bars, responsive } from "./charts.js";
+import { card, h, numbersTable } from "./dom.js";
+import { count, several } from "./words.js";
+
+export function priorCard(path, signal, lost) {
+  let answer = null;
+  const picture = h("div", { class: "chart" });
+  const said = h("p", { class: "note" });
+  const table = h("div");
+  const legend = h("p", { class: "legend", "aria-hidden": "true" }, h("span", { class: "key box" }), "items", h("span", { class: "key curved" }), "expected");
+  const element = card("Does the prior fit?",
+    "Calibrating learns how frequencies are spread over the items. Bars: how many items have which raw frequency. Line: what the fitted prior and the noise predict. They should agree.",
+    legend, picture, said, table);
+  const squeezed = (value) => Math.log10(1 + value); // so that single items are seen beside thousands
+
+  const paint = responsive(picture, (width) => (answer === null ? h("span") : bars(width, 220, {
+    name: "Items by raw frequency, and what the prior predicts",
+    values: answer.items.map(squeezed),
+    curve: answer.expected.map(squeezed),
+    labels: answer.items.map((_, place) => count(answer.edges[place])),
+    titles: answer.items.map((items, place) => `${several(items, "item")} from ${count(answer.edges[place])} to ${count(answer.edges[place + 1])} users`),
+    top: levels(Math.max(...answer.items, ...answer.expected)).map(squeezed),
+    format: (value) => count(10 ** value - 1),
+  })));
+
+  /** 0, 1, 10, 100 and so on, up to the first that is large enough. */
+  function levels(most) {
+    const made = [0, 1];
+    while (made.at(-1) < most) made.push(made.at(-1) * 10);
+    return made;
+  }
+
+  async function update() {
+    try {
+      answer = await ask(`${path}/prior`, { signal });
+    } catch (error) {
+      lost(error);
+      return;
+    }
+    paint();
+    const beyond = answer.beyond ? ` ${several(answer.beyond, "item")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
+    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}`;
+    const kept = table.firstChild?.open;
+    table.replaceChildren(numbersTable(["from (users)", "to", "items", "expected"], answer.items.map((items, place) =>
+      [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Items by raw frequency"));
+    if (kept) table.firstChild.open = true;
+  }
+
+  return { element, update };
+}

@@ -1,0 +1,162 @@
+// The ranked list of items. Only the rows that can be seen exist, so that tens of thousands of items stay fast.
+
+import { announce, debounced, h } from "./dom.js";
+import { count, label, percent } from "./words.js";
+
+const SPARE = 6; // rows above and below those that can be seen
+const SEEN = 10.5; // rows that the list shows at once
+const ORDERS = {
+  frequency: "Calibrated share",
+  raw: "Raw share",
+  name: "Name",
+};
+
+export function ranking() {
+  let table = null; // the columns that the collector gave
+  let unit = 0; // the standard error as a share of the users
+  let names = []; // the items as text, and in lower case
+  let folded = [];
+  let order = []; // places of all items in the chosen order
+  let found = []; // those that match the search
+  let best = order; // places of all items, the most frequent first
+  let ranks = new Uint32Array(0); // the rank of each item by calibrated frequency
+  let scale = 1;
+  let tall = 44;
+
+  const rows = h("div", { class: "rows" });
+  const head = h("div", { class: "row headings", role: "row" },
+    ["#", "Item", "Calibrated, interval and raw", "Share", "Interval", "Raw"].map((name, place) =>
+      h("span", { role: "columnheader", class: ["rank", "item", "track", "share", "interval", "raw"][place] }, name)));
+  const view = h("div", { class: "view", tabindex: 0, role: "rowgroup", "aria-label": "Items; scroll with the arrow keys" }, rows);
+  const list = h("div", { class: "ranking", role: "table", "aria-label": "Items and their shares" },
+    h("div", { role: "rowgroup" }, head), view);
+  const search = h("input", { type: "search", id: "search", placeholder: "Search items", "aria-label": "Search items", autocomplete: "off" });
+  const sort = h("select", { "aria-label": "Sort by" }, Object.entries(ORDERS).map(([value, text]) => h("option", { value }, text)));
+  const result = h("p", { class: "note", role: "status" });
+  const legend = h("p", { class: "legend", "aria-hidden": "true" },
+    h("span", { class: "key dot" }), "calibrated", h("span", { class: "key span" }), "interval", h("span", { class: "key tick" }), "raw");
+  const empty = h("p", { class: "nothing", hidden: true }, "No item matches.");
+  const element = h("div", {}, h("div", { class: "tools" }, search, h("label", { class: "inline" }, "Sort by ", sort), legend), list, empty, result);
+
+  const pool = new Map(); // rows that exist, by their place in the list
+
+  function arrange() {
+    if (sort.value === "frequency") {
+      order = best;
+      return;
+    }
+    order = Uint32Array.from({ length: names.length }, (_, place) => place);
+    const column = table[sort.value];
+    if (sort.value === "name") {
+      const collator = new Intl.Collator("en", { numeric: true });
+      const plain = names.length > 5_000; // a collator would stall the page
+      order.sort((a, b) => (plain ? (folded[a] < folded[b] ? -1 : folded[a] > folded[b] ? 1 : 0) : collator.compare(names[a], names[b])));
+    } else {
+      order.sort((a, b) => column[b] - column[a] || a - b);
+    }
+  }
+
+  function filter() {
+    const wanted = search.value.trim().toLowerCase();
+    found = wanted ? order.filter((place) => folded[place].includes(wanted)) : order;
+    tall = matchMedia("(max-width: 640px)").matches ? 62 : 44;
+    rows.style.height = `${found.length * tall}px`;
+    view.style.height = `${Math.min(found.length, SEEN) * tall}px`;
+    list.setAttribute("aria-rowcount", found.length + 1);
+    list.hidden = found.length === 0;
+    empty.hidden = found.length !== 0;
+    result.textContent = wanted ? `${count(found.length)} of ${count(names.length)} items match.` : `${count(names.length)} items.`;
+    paint();
+  }
+
+  function newRow() {
+    const cell = (name) => h("span", { role: "cell", class: name });
+    const span = h("span", { class: "span" });
+    const tick = h("span", { class: "tick" });
+    const dot = h("span", { class: "dot" });
+    const bar = h("span", { class: "bar" });
+    const track = h("span", { role: "cell", class: "track" }, h("span", { class: "rail", "aria-hidden": "true" }, bar, span, tick, dot));
+    const parts = { rank: cell("rank"), item: cell("item"), track, share: cell("share"), interval: cell("interval"), raw: cell("raw"), bar, span, tick, dot };
+    const element = h("div", { class: "row", role: "row" }, parts.rank, parts.item, track, parts.share, parts.interval, parts.raw);
+    return { element, ...parts };
+  }
+
+  function put(row, index) {
+    const place = found[index];
+    const at = (share) => `${Math.min(Math.max(share / scale, 0), 1) * 100}%`;
+    const users = table.users;
+    const raw = table.raw[place] / users;
+    row.element.setAttribute("aria-rowindex", index + 2);
+    row.element.style.transform = `translateY(${index * tall}px)`;
+    row.rank.textContent = count(ranks[place]);
+    row.item.textContent = names[place];
+    row.item.title = names[place];
+    row.share.textContent = percent(table.share[place], unit / 10);
+    row.interval.textContent = `${percent(table.share_low[place], unit / 10)} – ${percent(table.share_high[place], unit / 10)}`;
+    row.raw.textContent = percent(raw, unit / 10);
+    row.span.style.left = at(table.share_low[place]);
+    row.span.style.right = `${(1 - Math.min(table.share_high[place] / scale, 1)) * 100}%`;
+    row.tick.style.left = at(raw);
+    row.dot.style.left = row.bar.style.width = at(table.share[place]);
+  }
+
+  function paint() {
+    const first = Math.max(0, Math.floor(view.scrollTop / tall) - SPARE);
+    const last = Math.min(found.length, Math.ceil((view.scrollTop + view.clientHeight) / tall) + SPARE);
+    const free = [];
+    for (const [index, row] of pool) {
+      if (index < first || index >= last) {
+        pool.delete(index);
+        free.push(row);
+      }
+    }
+    for (let index = first; index < last; index += 1) {
+      let row = pool.get(index);
+      if (!row) {
+        row = free.pop() ?? newRow();
+        pool.set(index, row);
+        if (!row.element.isConnected) rows.append(row.element);
+      }
+      put(row, index);
+    }
+    for (const row of free) row.element.remove();
+  }
+
+  /** Rows in the order in which they are seen, for those who listen. */
+  const settle = debounced(250, () => {
+    const sorted = [...pool].toSorted(([a], [b]) => a - b).map(([, row]) => row.element);
+    if (sorted.some((row, place) => rows.children[place] !== row)) rows.append(...sorted);
+  });
+
+  const still = debounced(600, () => rows.classList.remove("moving"));
+
+  view.addEventListener("scroll", () => { paint(); settle(); }, { passive: true });
+  const searched = debounced(60, () => { view.scrollTop = 0; filter(); settle(); });
+  search.addEventListener("input", searched);
+  sort.addEventListener("change", () => { arrange(); view.scrollTop = 0; filter(); settle(); announce(`Sorted by ${ORDERS[sort.value]}.`); });
+  addEventListener("resize", debounced(100, () => table && filter()));
+
+  /** Show other estimates; the search, the order and the place stay. */
+  function show(estimates) {
+    table = { ...estimates.items, users: estimates.n };
+    unit = estimates.std_error_share;
+    const sameItems = names.length === table.item.length && label(table.item[0]) === names[0] && label(table.item.at(-1)) === names.at(-1);
+    if (!sameItems || table.partial) {
+      names = table.item.map(label);
+      folded = names.map((name) => name.toLowerCase());
+    }
+    best = Uint32Array.from({ length: names.length }, (_, place) => place).sort((a, b) => table.frequency[b] - table.frequency[a] || a - b);
+    ranks = new Uint32Array(names.length);
+    best.forEach((place, rank) => { ranks[place] = rank + 1; });
+    scale = 0;
+    for (const one of best.subarray(0, 50)) scale = Math.max(scale, table.share_high[one], table.raw[one] / table.users);
+    scale = scale || 1;
+    arrange();
+    rows.classList.add("moving"); // bars move when their values change, and not when rows are used again
+    still();
+    filter();
+    settle();
+  }
+
+  return { element, show };
+}

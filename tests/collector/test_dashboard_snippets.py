@@ -1,0 +1,80 @@
+"""The snippets of the dashboard, run as they are: in a page, in Python, and in a shell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import COMMAND
+from js.chromium import browser, driver, needs_chromium
+from running import running
+from test_dashboard import another_site, sign_in
+
+pytestmark = needs_chromium
+FIRST = "a \"quoted\" <item> with 'both' and </script>"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with driver() as playwright, browser(playwright) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("snippets") / "x.db") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def plan(collector):
+    return collector.collection(items=[FIRST, "tea", "milk"], epsilon=5.0)
+
+
+@pytest.fixture(scope="module")
+def texts(chromium, collector, plan):
+    """The snippets as the page shows them."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}")
+    sign_in(page, collector.tokens["read"])
+    found = {}
+    for name in ("Web", "Python", "curl"):
+        page.get_by_role("tab", name=name).click()
+        found[name] = page.locator("pre code").inner_text()
+    context.close()
+    return found
+
+
+def _one_more(collector, plan, send):
+    before = collector.state(plan)["reports"]
+    send()
+    assert collector.state(plan)["reports"] == before + 1
+
+
+def test_the_snippet_for_the_web_sends_a_report(chromium, collector, plan, texts):
+    def send():
+        with another_site(chromium, f"<!doctype html><title>shop</title>{texts['Web']}") as page:
+            page.wait_for_function(
+                """performance.getEntriesByType("resource").some(
+                    (one) => one.name.endsWith("/reports") && one.responseStatus === 201)"""
+            )
+
+    _one_more(collector, plan, send)
+
+
+@pytest.mark.parametrize("name", ["Python", "curl"])
+def test_the_snippets_for_programs_send_a_report(collector, plan, texts, name, tmp_path):
+    if name == "curl" and not (shutil.which("curl") and shutil.which("openssl")):
+        pytest.skip("curl or openssl is not installed")
+    command = [sys.executable, "-c", texts[name]] if name == "Python" else ["sh", "-e", "-c", texts[name]]
+    path = os.pathsep.join([str(Path(COMMAND).parent), os.environ["PATH"]])
+
+    def send():
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=60, env={**os.environ, "PATH": path})  # noqa: S603
+
+    _one_more(collector, plan, send)
