@@ -129,6 +129,7 @@ CHAINS: dict[str, type[Chain]] = {
         OptimizedTwice,
     )
 }
+"""The mechanisms for plans with `once`, by name."""
 
 _IMPURE = {
     "rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
