@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
+import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ import httpx
 import uvicorn
 
 import localdp as ldp
+from localdp.collector.collections import requested
 from localdp.collector.server import bound, config
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
@@ -54,10 +57,26 @@ class Running:
         assert answer.status_code == 201, answer.text
         return ldp.Plan.from_json(self.client.get(f"/v1/plans/{answer.json()['fingerprint']}/document").content)
 
+    def created_long_ago(self, **asked):
+        """A collection that was created in 1970, so that it may have ended since: its plan."""
+        plan, terms = requested({"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, **asked}, most_items=1_000)
+        assert self.service.writer.run(lambda session: self.service.collections.add(session, plan, terms, 0))
+        return plan
+
     def upload(self, plan, body, upload_id=None, **headers):
         name = secrets.token_hex(16) if upload_id is None else upload_id
         headers = {"Upload-Id": name, **headers}
         return self.client.post(f"/v1/plans/{plan.fingerprint}/reports", content=body, headers=headers)
+
+    def answer_to_endless(self, beginning, more):
+        """Send the beginning, and then more of it again and again until there is an answer: b"" if none comes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(beginning)
+            for _ in range(40):
+                connection.sendall(more)
+                if select.select([connection], [], [], 0.02)[0]:
+                    return connection.recv(65_536)
+        return b""
 
     def fold(self, plan):
         """Count what waits, now."""

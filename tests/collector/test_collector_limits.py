@@ -231,14 +231,15 @@ def test_a_database_that_fails_is_told_and_comes_back(tmp_path):
         assert collector.upload(plan, body, name).status_code == 201
         assert collector.client.get("/readyz").json() == {"status": "ready"}
         collector.service.writer.run(lambda session: session.execute("DROP TABLE probes"))
+        time.sleep(1.1)  # the outcome is remembered for a second
         assert collector.client.get("/readyz").status_code == 503
         assert collector.client.get("/healthz").status_code == 200
 
 
 def test_a_head_without_end_is_refused(tmp_path):
     with running(tmp_path / "x.db") as collector:
-        said = _raw(collector, b"GET /healthz HTTP/1.1\r\n" + b"X-Long: y\r\n" * 20_000)
-        assert b"HTTP/1.1 431 " in said
+        said = collector.answer_to_endless(b"GET /healthz HTTP/1.1\r\n", b"X-Long: y\r\n" * 1_000)
+        assert said.startswith(b"HTTP/1.1 431 ")
         trailers = b"".join(b"X-%d: y\r\n" % place for place in range(2_000))
         chunked = UPLOAD.replace(b"PLAN", b"0" * 64) + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n"
         assert _raw(collector, chunked + trailers + b"\r\n").startswith(b"HTTP/1.1 404 ")

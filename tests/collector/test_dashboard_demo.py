@@ -14,7 +14,7 @@ from localdp.collector.settings import Settings
 from localdp.collector.storage import aggregates
 from localdp.plan import Aggregate
 
-TOKEN = "a-token-for-the-demo-0123456789"  # noqa: S105
+TOKEN = "a-token-for-the-demo-0123456789abcdef"  # noqa: S105
 
 
 def test_the_demo_has_a_past_and_goes_on(tmp_path):

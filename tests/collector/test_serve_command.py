@@ -66,9 +66,14 @@ def test_the_first_start_prints_a_token_once_and_everything_is_there_after_a_res
         body, path = plan.privatize(ITEMS).to_bytes(), made.headers["location"] + "/reports"
         assert client.post(path, content=body, headers={"Upload-Id": "ab" * 16}).status_code == 201
         client.post(path, content=b"bad", headers={"Upload-Id": "ab" * 16})
+        client.get("/healthz", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
+        with socket.create_connection(("127.0.0.1", client.base_url.port), timeout=10) as connection:
+            connection.sendall(b"SOMETHING ELSE\r\n\r\n")
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
         process.send_signal(signal.SIGTERM)
         process.wait(30)
         said = process.stdout.read() + process.stderr.read()
+        assert said == ""  # nobody can fill the log
         assert "127.0.0.1" not in said
         assert "Traceback" not in said
         assert token not in said
@@ -93,7 +98,7 @@ def test_the_token_can_be_given(tmp_path):
         (("--db", "mysql://x"), {}, "a database is a path"),
         (("--db", "missing/folder/x.db"), {}, "the database failed: unable to open database file"),
         (("--host", "256.256.256.256"), {}, "cannot listen at 256.256.256.256"),
-        ((), {"LOCALDP_ADMIN_TOKEN": "short"}, "LOCALDP_ADMIN_TOKEN must be at least 8"),
+        ((), {"LOCALDP_ADMIN_TOKEN": "a" * 31}, "LOCALDP_ADMIN_TOKEN must be at least 32"),
         (("--port", "70000"), {}, "less than or equal to 65535"),
     ],
 )

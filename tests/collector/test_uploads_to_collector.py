@@ -191,7 +191,7 @@ def test_dates_are_kept(collector):
     answer = collector.upload(early, early.privatize(["tea"]).to_bytes())
     assert (answer.status_code, answer.json()["code"]) == (403, "plan-not-open")
     assert 0 < int(answer.headers["retry-after"]) <= 86_400
-    late = collector.collection(epsilon=0.8, closes="2020-01-31")
+    late = collector.created_long_ago(epsilon=0.8, closes="2020-01-31")
     assert collector.upload(late, late.privatize(["tea"]).to_bytes()).status_code == 409
     now = collector.collection(epsilon=0.9, opens="2020-01-31", closes=tomorrow)
     assert collector.upload(now, now.privatize(["tea"]).to_bytes()).status_code == 201

@@ -143,7 +143,9 @@ def test_canonical_json_refuses_what_others_cannot_read(value, sentence, nested)
         ("", "Expecting value"),
         ("[1] 2", "Extra data"),
         (None, "not JSON"),
-        ("[" * 100_000, "not JSON: maximum recursion"),
+        ("[" * 100_000, "not JSON: it is nested too deeply"),
+        ("\ufeff[1]", "begins with a byte order mark"),
+        ("9" * 5_000, "has thousands of digits"),
     ],
 )
 def test_what_readers_may_disagree_on_is_not_read(text, sentence):

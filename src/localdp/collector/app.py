@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -11,16 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from localdp.collector.guard import Guard
+from localdp.collector.guard import CORS, Guard
 from localdp.collector.openapi import document
 from localdp.collector.problems import Problem, not_found
 from localdp.collector.routes import ROUTES, uploads
 from localdp.collector.routes.pages import page_routes
-from localdp.collector.routes.route import CORS, Endpoint, Route
+from localdp.collector.routes.route import Endpoint, Route
 from localdp.collector.service import Service
 
 _PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Upload-Id",
     "Access-Control-Max-Age": "86400",
 }
@@ -54,16 +53,16 @@ def _mounted(service: Service, route: Route) -> StarletteRoute:
 
 def _preflights() -> list[StarletteRoute]:
     """What browsers ask before a page of another site may use a route."""
-    return [
-        StarletteRoute(path, _preflight, methods=["OPTIONS"])
-        for path in sorted({one.path for one in ROUTES if one.open})
-    ]
+    return [StarletteRoute(one.path, _preflight(one.method), methods=["OPTIONS"]) for one in ROUTES if one.open]
 
 
-async def _preflight(request: Request) -> Response:  # noqa: ARG001
-    response = Response(None, 204, _PREFLIGHT)
-    response.raw_headers.extend(CORS.items())
-    return response
+def _preflight(method: str) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:  # noqa: ARG001
+        response = Response(None, 204, {"Access-Control-Allow-Methods": method, **_PREFLIGHT})
+        response.raw_headers.extend(CORS)
+        return response
+
+    return answer
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

@@ -102,9 +102,14 @@ class Collections:
                         self._keep(stored)
 
     def add(self, session: Session, plan: Plan, terms: Terms, now: int) -> Collection | None:
-        """Store a new collection; None if there is one of this plan already."""
+        """Store a new collection; None if there is one of this plan already. One that has ended is refused."""
         stored = plans.add(session, plan.fingerprint, plan.to_json(), json.dumps(asdict(terms)), now)
-        return None if stored is None else _collection(stored, plan)
+        if stored is None:
+            return None
+        collection = _collection(stored, plan)
+        if collection.ends <= now:  # the transaction is undone, so the plan can be created with another date
+            raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')
+        return collection
 
     def _keep(self, stored: plans.StoredPlan) -> Collection:
         known = self._by_id.get(stored.id)
@@ -149,8 +154,10 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
         raise invalid('give either "items", a list of items, or "size", the number of items')
     if items is not None and not isinstance(items, list):
         raise invalid(f'"items" is a list of items, not {shown(items)}')
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
-        raise invalid(f'"size" is a whole number of items, not {shown(size)}')
+    if items is not None and {list, dict} & set(map(type, items)):
+        raise invalid('"items" is a flat list: every item is a text, a number, true or false')
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
+        raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
     number = len(domain) if isinstance(domain, list) else domain
     if number > most_items:
         raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
@@ -166,10 +173,12 @@ def _terms(body: dict[str, Any]) -> Terms:
     for name, longest in _LONGEST.items():
         text = given.get(name, "")
         if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
-            raise invalid(f'"{name}" is text of at most {longest:,} characters, not {shown(text)}')
+            limits = f"at most {longest:,} characters, without control characters other than line breaks"
+            raise invalid(f'"{name}" is text of {limits}, not {shown(text)}')
     minimum = given.get("minimum", 1)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or not 0 <= minimum <= LARGEST_EXACT_INTEGER:
-        raise invalid(f'"minimum" is a number of reports, a whole number of at least 0, not {shown(minimum)}')
+        largest = f"from 0 to {LARGEST_EXACT_INTEGER:,}"
+        raise invalid(f'"minimum" is a number of reports, a whole number {largest}, not {shown(minimum)}')
     if not isinstance(given.get("write_token", False), bool):
         raise invalid(f'"write_token" is true or false, not {shown(given["write_token"])}')
     terms = Terms(**given)

@@ -5,8 +5,9 @@ the counts and mark the uploads in one transaction. If one of them was marked in
 the same database, the transaction is undone and nothing was counted. After a restart the thread goes on where the
 marks end.
 
-The first reports of every piece are also tested for forgery (`localdp.plan.plausibility`, at a rate of one false alarm
-in a million pieces). Those that look forged are counted like all others, and their number is kept: analysts are warned.
+Reports are also tested for forgery (`localdp.plan.plausibility`, at a rate of one false alarm in a million pieces): all
+of a piece, or a random sample of a large one, and then the number that look forged is scaled to the whole piece. They
+are counted like all others, and their number is kept: analysts are warned.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import threading
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
 from localdp.collector.recount import reports_in
@@ -23,15 +26,16 @@ from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.database import FoldConflictError, Gathered, Session, StorageError
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
-from localdp.plan import Aggregate, Plan
+from localdp.plan import Aggregate, Plan, Reports
 
 PIECE = 20_000
 """Uploads that are counted at once, at most."""
 PIECE_BYTES = 32 << 20
 """Bytes that are counted at once, about."""
 TESTED = 20_000
-"""Reports of each piece and day whose plausibility is tested. All would take longer to test than to count."""
+"""Reports of each piece and day whose plausibility is tested, at most. More would take too much time and memory."""
 _REST = 20
+_LONGEST_REST = 5.0  # seconds
 _log = logging.getLogger("localdp.collector")
 
 
@@ -51,6 +55,7 @@ class Folder:
     ) -> None:
         self._database, self._writer, self._collections, self._metrics = database, writer, collections, metrics
         self._every = every
+        self._random = np.random.default_rng()
         self._one_at_a_time = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="localdp-folder", daemon=True)
@@ -70,10 +75,7 @@ class Folder:
         while not self._stopping.wait(pause):
             started = time.perf_counter()
             behind = self.round()
-            took = time.perf_counter() - started
-            # While much is waiting, half of the time is left to those who upload. Otherwise rest much longer than it
-            # took: small pieces one after the other would cost more than they are worth.
-            pause = took if behind else max(self._every, _REST * took)
+            pause = _rest(time.perf_counter() - started, self._every, behind=behind)
 
     def round(self) -> bool:
         """Count a piece of every plan that has uploads waiting; return whether more are waiting."""
@@ -114,7 +116,7 @@ class Folder:
                 piece = session.gather(collection.id, PIECE, max(1, PIECE_BYTES // plan.mechanism.report_bytes))
             if not piece.days:
                 return Folded(0, more=False)
-            parts = {day.day: _part(plan, day.rows) for day in piece.days}
+            parts = {day.day: _part(plan, day.rows, self._random) for day in piece.days}
             self._writer.run(lambda session: _count(session, piece, parts))
             self._metrics.observe("fold", time.perf_counter() - started)
             self._metrics.add("uploads_folded", piece.uploads)
@@ -125,12 +127,22 @@ class Folder:
         _log.error("uploads could not be counted, and stay for the next round: %s", error)
 
 
-def _part(plan: Plan, rows: bytes) -> tuple[Aggregate, int]:
-    """The counts of these rows, and how many of them look forged, as far as they were tested."""
-    reports = reports_in(rows, plan)
-    found = plan.plausibility(reports[:TESTED])
+def _rest(took: float, every: float, *, behind: bool) -> float:
+    """The seconds to rest after a round of counting that took so long."""
+    # While much is waiting, half of the time is left to those who upload. Otherwise rest much longer than it took,
+    # because small pieces one after the other would cost more than they are worth. The first round compiles, and can
+    # take many seconds: what comes in meanwhile must not wait for minutes.
+    return min(took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
+
+
+def _part(plan: Plan, rows: bytes, random: np.random.Generator) -> tuple[Aggregate, int]:
+    """The counts of these rows, and about how many of them look forged."""
+    reports = tested = reports_in(rows, plan)
+    if len(reports) > TESTED:
+        tested = Reports(plan, reports.rows[random.choice(len(reports), TESTED, replace=False, shuffle=False)])
+    found = plan.plausibility(tested)
     forged = 0 if found.plausible else int(found.flagged.size) or found.n
-    return plan.aggregate(reports), forged
+    return plan.aggregate(reports), round(forged * len(reports) / found.n)
 
 
 def _count(session: Session, piece: Gathered, parts: dict[int, tuple[Aggregate, int]]) -> None:

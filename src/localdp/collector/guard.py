@@ -10,7 +10,7 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from localdp.collector.metrics import Metrics
-from localdp.collector.problems import Problem, busy
+from localdp.collector.problems import Problem, busy, not_found
 from localdp.collector.rates import Rate
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -23,7 +23,16 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 """What every response has, unless it says otherwise itself."""
 
 
+CORS: tuple[tuple[bytes, bytes], ...] = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"Retry-After"),
+    (b"cross-origin-resource-policy", b"cross-origin"),
+)
+"""What the responses of open routes have, with which browsers let any page use them."""
+
+
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
+_OPEN = re.compile(r"/v1/plans/[^/]+/(reports|document)|/client/.+")
 
 
 class Guard:
@@ -46,6 +55,8 @@ class Guard:
             await send(message)
 
         try:
+            if "\n" in scope["path"]:  # the routes would take a path that ends in one, and rules of a proxy would not
+                raise not_found()
             if self._rate.rate:
                 self._check_rate(scope)
             found = _UPLOAD.fullmatch(scope["path"]) if scope["method"] == "POST" else None
@@ -55,7 +66,10 @@ class Guard:
             else:
                 await self._app(scope, receive, guarded)
         except Problem as problem:
-            await problem.response()(scope, receive, guarded)
+            response = problem.response()
+            if _OPEN.fullmatch(scope["path"]):
+                response.raw_headers.extend(CORS)
+            await response(scope, receive, guarded)
 
     def _check_rate(self, scope: Scope) -> None:
         client = scope.get("client")

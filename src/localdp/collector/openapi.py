@@ -13,7 +13,10 @@ from localdp.collector.routes import ROUTES
 from localdp.collector.routes.route import Parameter, Route
 
 _IN_PATH = {
-    "plan": ("The plan's fingerprint, or its first 16 digits.", {"type": "string", "pattern": "^[0-9a-f]{16,64}$"}),
+    "plan": (
+        "The plan's fingerprint, or its first 16 digits.",
+        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
+    ),
     "token": ("The id of the token.", {"type": "integer", "minimum": 1}),
 }
 _PROBLEM = {

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from localdp.collector.app import create_app
 from localdp.collector.guard import HEADERS
+from localdp.collector.metrics import Metrics
 from localdp.collector.problems import Problem
 from localdp.collector.service import Service
 from localdp.errors import InvalidInputError
@@ -22,11 +23,11 @@ _SWITCH = 0.0005  # seconds after which a thread lets another one run: the write
 
 
 MOST_HEAD = 1 << 16
-"""Bytes of a request before its body, at most: about."""
+"""Bytes of a request before its body, at most: about. As many may come between two parts of the body, or after it."""
 
 
-def protocol(seconds: float, most_connections: int) -> type[asyncio.Protocol]:
-    """The HTTP protocol, with limits on connections, on the head of a request, and on the time it takes to arrive.
+def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[asyncio.Protocol]:
+    """The HTTP protocol, with limits on connections, on what is not body, and on the time a request takes to arrive.
 
     A timer runs only while part of a request is missing. A request that arrives in one piece, as nearly all do, never
     starts one.
@@ -35,7 +36,7 @@ def protocol(seconds: float, most_connections: int) -> type[asyncio.Protocol]:
     class Limited(HttpToolsProtocol):
         _deadline: asyncio.TimerHandle | None = None
         _head = _complete = False  # whether all of the head, and of the whole request, has come
-        _head_bytes = 0
+        _head_bytes = 0  # that came since the request began, or since the last part of its body
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
@@ -53,8 +54,8 @@ def protocol(seconds: float, most_connections: int) -> type[asyncio.Protocol]:
             super().data_received(data)
             if self._complete:
                 self._cancel()
-            elif not self._head and self._head_bytes > MOST_HEAD:
-                self._refuse(431, "head-too-long", f"the head of a request has at most {MOST_HEAD:,} bytes")
+            elif self._head_bytes > MOST_HEAD:  # the parser takes quadratic time for one long line, also in trailers
+                self._refuse(431, "head-too-long", f"a request has at most {MOST_HEAD:,} bytes beside its body")
             elif self._deadline is None:
                 self._start()
 
@@ -70,6 +71,10 @@ def protocol(seconds: float, most_connections: int) -> type[asyncio.Protocol]:
         def on_headers_complete(self) -> None:
             self._head = True
             super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._head_bytes = 0
+            super().on_body(body)
 
         def on_message_complete(self) -> None:
             self._complete = True
@@ -91,14 +96,14 @@ def protocol(seconds: float, most_connections: int) -> type[asyncio.Protocol]:
                 self._deadline = None
 
         def _too_late(self) -> None:
-            if not self._head or not self.cycle.response_started:
-                self._refuse(408, "too-slow", f"the request did not arrive within {seconds:g} seconds")
-            else:  # it was answered before all of it had come
-                self.transport.close()
+            self._refuse(408, "too-slow", f"the request did not arrive within {seconds:g} seconds")
 
         def _refuse(self, status: int, code: str, detail: str, *more: tuple[bytes, bytes]) -> None:
-            """Answer what never reached the application, with the headers of all other answers."""
-            if not self.transport.is_closing():
+            """Answer what never reached the application, with the headers of all other answers, and hang up."""
+            if self._head and not self._complete and self.cycle.response_started:
+                self.transport.close()  # it was answered before all of it had come
+            elif not self.transport.is_closing():
+                metrics.response(status)
                 body = json.dumps(Problem(status, code, detail).document()).encode()
                 given = ((b"content-type", b"application/problem+json"), (b"content-length", b"%d" % len(body)))
                 lines = b"".join(b"%s: %s\r\n" % one for one in (*given, *HEADERS, *more, (b"connection", b"close")))
@@ -113,7 +118,7 @@ def config(service: Service, **options: Any) -> uvicorn.Config:
     settings = service.settings
     return uvicorn.Config(
         create_app(service),
-        http=protocol(settings.request_time, settings.most_connections),
+        http=protocol(settings.request_time, settings.most_connections, service.metrics),
         ws="none",
         lifespan="on",
         access_log=False,
@@ -144,6 +149,7 @@ def bound(host: str, port: int) -> socket.socket:
 def run(service: Service, listening: socket.socket) -> None:
     """Serve until the process is told to stop; then everything that was taken is stored."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    # Warnings of uvicorn are about malformed requests, and anybody could fill the log with them. /metrics counts them.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     sys.setswitchinterval(_SWITCH)
     uvicorn.Server(config(service)).run(sockets=[listening])

@@ -17,6 +17,7 @@ from localdp.collector.folding import Folder
 from localdp.collector.metrics import Metrics
 from localdp.collector.problems import unknown_plan
 from localdp.collector.rates import Rate
+from localdp.collector.readiness import Readiness
 from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
@@ -40,6 +41,7 @@ class Service:
         self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting)
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
         self.answering = Answering(self.database, self.folder, settings.answer_time)
+        self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
         self._pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="localdp-answers")
         self.started = time.time()

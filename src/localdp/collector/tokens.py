@@ -22,7 +22,7 @@ from localdp.errors import InvalidInputError
 
 SCOPES = ("write", "read", "admin")
 BEGINNING = "ldp_"
-_SHORTEST = 8
+_SHORTEST = 32  # characters; a plain hash protects only what cannot be guessed
 _REMEMBERED = 1.0  # seconds for which a token that another collector revoked may still be taken
 
 

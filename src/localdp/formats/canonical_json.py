@@ -26,6 +26,10 @@ from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
 _SEPARATOR = b"\0"
 _OTHER_CONTROLS = bytes(range(1, 0x20))
+_INSTEAD_OF_ADVICE = {  # what Python advises its programmers is of no use to whoever wrote the text
+    "utf-8-sig": "it begins with a byte order mark (BOM), which JSON does not have",
+    "set_int_max_str_digits": "a whole number in it has thousands of digits",
+}
 
 
 def dumps(value: Any) -> str:
@@ -66,8 +70,15 @@ def loads(text: str | bytes) -> Any:
     try:
         decoded = text if isinstance(text, str) else bytes(text).decode("utf-8")
         return json.loads(decoded, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except (TypeError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError("not JSON: it is nested too deeply") from None
+    except TypeError as error:
         raise ValueError(f"not JSON: {error}") from None
+    except ValueError as error:
+        for advice, plain in _INSTEAD_OF_ADVICE.items():
+            if advice in str(error):
+                raise ValueError(plain) from None
+        raise
 
 
 def _list_at_once(items: list[Any] | tuple[Any, ...]) -> str | None:

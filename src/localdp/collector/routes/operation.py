@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.problems import full, unavailable
 from localdp.collector.routes.pages import index
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.routes.uploads import STATUS
 from localdp.collector.service import Service
-from localdp.collector.storage.database import Session, StorageError, StorageFullError
-
-_PATIENCE = 5.0  # seconds for the database to show that it can be written
 
 
 async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG001
@@ -25,20 +18,7 @@ async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG0
 
 async def ready(service: Service, request: Request) -> Response:  # noqa: ARG001
     """The database can be written, so uploads can be taken."""
-    now = int(time.time())
-
-    def probe(session: Session) -> None:
-        session.change(
-            "INSERT INTO probes (id, written) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written = ?", (now, now)
-        )
-
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await service.writer.call(probe)
-    except StorageFullError:
-        raise full() from None
-    except (StorageError, TimeoutError):
-        raise unavailable("the database cannot be written at the moment") from None
+    await service.readiness.check()
     return json_response({"status": "ready"})
 
 

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from localdp.collector.guard import CORS
 from localdp.collector.problems import not_found
-from localdp.collector.routes.route import CORS
 
 COLLECTOR = Path(__file__).parents[1]
 DASHBOARD = COLLECTOR / "dashboard"
@@ -96,7 +96,7 @@ async def client_file(request: Request) -> Response:
     """A module of the JavaScript client, which pages of any site may import."""
     found = files_in(client_folder()).get(request.path_params["file"])
     response = not_found().response() if found is None else found.response(request)
-    response.raw_headers.extend(CORS.items())
+    response.raw_headers.extend(CORS)
     return response
 
 

@@ -29,7 +29,9 @@ async def create(service: Service, request: Request) -> Response:
             409,
             "plan-exists",
             f"this collector has the plan {plan.fingerprint} already, with another title, question, minimum, dates or "
-            "need of a token; plans are not changed",
+            "need of a token, and these are never changed. Use that plan as it is, or close it and create one that "
+            "devices see as another: with other items, another mechanism, or a slightly different epsilon. Devices "
+            "that have reported then spend epsilon once more",
         )
     answer = await service.in_thread(described, service, collection)
     return json_response(answer, 200 if made is None else 201, {"Location": f"/v1/plans/{plan.fingerprint}"})
@@ -163,7 +165,7 @@ PLAN = {
         "report_bytes": {"type": "integer"},
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
         "counted": {"type": "integer"},
-        "suspect": {"type": "integer", "description": "Counted reports that look forged."},
+        "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
         "uploads_waiting": {"type": "integer"},
         "standard_error": {"type": ["number", "null"], "description": "Of an estimated frequency, now."},
         "days": {"type": "array", "description": "Of one collection: the counted reports of each UTC day."},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from localdp.collector.bodies import GoneError
+from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, full, invalid, unavailable
 from localdp.collector.service import Service
 from localdp.collector.storage.database import StorageError, StorageFullError
@@ -27,12 +28,6 @@ from localdp.formats import canonical_json
 _log = logging.getLogger("localdp.collector")
 Handler = Callable[[Service, Request], Awaitable[Response]]
 Schema = Mapping[str, Any]
-
-CORS = {
-    b"access-control-allow-origin": b"*",
-    b"cross-origin-resource-policy": b"cross-origin",
-}
-"""The headers with which browsers let any page use a route."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +71,15 @@ class Endpoint:
         request = Request(scope, receive, send)
         try:
             if self.route.scope in ("read", "admin"):
-                await authorize(self.service, request.headers.get("authorization"), self.route.scope)
-            self._check_query(request)
+                await authorize(self.service, authorization_in(scope["headers"]), self.route.scope)
+            self.check_query(request)
             response = await self.route.handler(self.service, request)
         except GoneError:
             return
         except Exception as error:
             response = self.problem(error).response()
         if self.route.open:
-            response.raw_headers.extend(CORS.items())
+            response.raw_headers.extend(CORS)
         await response(scope, receive, send)
 
     def problem(self, error: Exception) -> Problem:
@@ -102,13 +97,21 @@ class Endpoint:
         _log.error("a request failed: %s %s", self.route.method, self.route.path, exc_info=error)
         return Problem(500, "internal-error", "the collector made a mistake; its log says which")
 
-    def _check_query(self, request: Request) -> None:
+    def check_query(self, request: Request) -> None:
         """Refuse parameters that do not exist: a misspelt one would be ignored without a word."""
         known = {one.name for one in self.route.parameters if one.where == "query"}
         for name in request.query_params:
             if name not in known:
                 may = f"; there are {', '.join(sorted(known))}" if known else ""
                 raise invalid(f"there is no parameter {name[:60]!r} here{may}")
+
+
+def authorization_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The Authorization header of a request, or None. With two of them, a proxy in front could go by the other one."""
+    given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+    if len(given) > 1:
+        raise Problem(400, "bad-authorization", "a request has at most one header Authorization")
+    return given[0] if given else None
 
 
 async def authorize(service: Service, authorization: str | None, scope: str, plan: int | None = None) -> None:

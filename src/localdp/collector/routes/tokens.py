@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -19,7 +20,7 @@ from localdp.collector.tokens import SCOPES, digest_of, new_token
 from localdp.validation import shown
 
 _LONGEST_NAME = 200
-_LARGEST_ID = 2**53 - 1
+_ID_DIGITS = re.compile(r"[0-9]{1,15}")  # every such number fits into 64 bits
 
 
 async def create(service: Service, request: Request) -> Response:
@@ -51,8 +52,11 @@ async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
 
 async def revoke(service: Service, request: Request) -> Response:
     """Revoke a token. The last one with the scope admin stays, because without it nobody could make another."""
-    text = request.path_params.get("token", request.query_params.get("id", ""))
-    if not text.isascii() or not text.isdigit() or int(text) > _LARGEST_ID:
+    given = [request.path_params["token"]] if "token" in request.path_params else request.query_params.getlist("id")
+    if len(given) > 1:
+        raise invalid("the id was given more than once; tokens are revoked one by one")
+    text = given[0] if given else ""
+    if not _ID_DIGITS.fullmatch(text):
         raise invalid("say which token by its id, a number, as GET /v1/tokens lists it")
     now = int(time.time())
 

@@ -16,8 +16,9 @@ from starlette.types import Receive, Scope, Send
 from localdp.collector.bodies import GoneError
 from localdp.collector.checking import measured, read
 from localdp.collector.collections import Collection, day_of
+from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, busy
-from localdp.collector.routes.route import CORS, Endpoint, Parameter, Route, authorize
+from localdp.collector.routes.route import Endpoint, Parameter, Route, authorization_in, authorize
 from localdp.collector.service import Service
 from localdp.collector.storage.database import NewUpload
 from localdp.collector.storage.uploads import key_of
@@ -27,7 +28,7 @@ from localdp.formats.batch import HEADER_BYTES
 UPLOAD_ID = re.compile(rb"[0-9a-fA-F]{32}")
 _AT_ONCE = 1 << 16
 """Bodies up to this length are checked in the event loop; a thread would cost more than it saves."""
-_JSON = [(b"content-type", b"application/json"), *CORS.items()]
+_JSON = [(b"content-type", b"application/json"), *CORS]
 _STORED = b'{"status":"stored"}'
 _REPEATED = b'{"status":"stored before"}'
 
@@ -43,7 +44,7 @@ class Uploads(Endpoint):
         except Exception as error:
             self.service.metrics.add("uploads_refused")
             response = self.problem(error).response()
-            response.raw_headers.extend(CORS.items())
+            response.raw_headers.extend(CORS)
             await response(scope, receive, send)
             return
         body = _STORED if new else _REPEATED
@@ -53,6 +54,8 @@ class Uploads(Endpoint):
 
     async def _take(self, scope: Scope, receive: Receive) -> bool:
         """Read, check and store an upload; whether it is new."""
+        if scope["query_string"]:
+            self.check_query(Request(scope))
         service = self.service
         name = scope["path_params"]["plan"]
         collection = service.collections.known(name) or await service.collection(name)
@@ -60,8 +63,7 @@ class Uploads(Endpoint):
         check_open(collection, now)
         headers = scope["headers"]
         if collection.terms.write_token:
-            authorization = next((value.decode("latin-1") for name, value in headers if name == b"authorization"), None)
-            await authorize(service, authorization, "write", collection.id)
+            await authorize(service, authorization_in(headers), "write", collection.id)
         upload_id = upload_id_in(headers)
         body = service.body()
         try:
@@ -93,15 +95,15 @@ class Uploads(Endpoint):
 
 
 def upload_id_in(headers: list[tuple[bytes, bytes]]) -> bytes:
-    """The upload id of a request."""
-    for name, value in headers:
-        if name == b"upload-id" and UPLOAD_ID.fullmatch(value):
-            return bytes.fromhex(value.decode())
+    """The upload id of a request. With two of them, a proxy in front could go by the other one."""
+    given = [value for name, value in headers if name == b"upload-id"]
+    if len(given) == 1 and UPLOAD_ID.fullmatch(given[0]):
+        return bytes.fromhex(given[0].decode())
     raise Problem(
         400,
         "bad-upload-id",
-        "an upload needs a header Upload-Id with 32 hexadecimal digits, drawn at random for each upload and kept when "
-        "it is sent again",
+        "an upload needs one header Upload-Id with 32 hexadecimal digits, drawn at random for each upload and kept "
+        "when it is sent again",
     )
 
 
