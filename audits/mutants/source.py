@@ -305,8 +305,8 @@ RELATIVES = (
         "plans are always seeded",
         "A plan draws from the seed 0 where no seed is given.",
         "plan/plan.py",
-        "source = keystream.secure() if seed is None else keystream.seeded(seed)",
-        "source = keystream.seeded(seed or 0)",
+        "return keystream.secure() if seed is None else keystream.seeded(seed)",
+        "return keystream.seeded(seed or 0)",
         _KEYS + "test_a_plan_without_a_seed_asks_for_a_key_for_every_call",
     ),
     SourceMutant(

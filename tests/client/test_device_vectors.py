@@ -34,7 +34,7 @@ def test_a_value_has_its_key_digest_and_permanent_response(case):
     key, response = secret.key(message), base64.b64decode(case["response"])
     assert key.hex() == case["key"]
     assert secret.digest(message).hex() == case["digest"]
-    assert Single(plan.mechanism).permanent(case["index"], key) == response
+    assert Single(plan.mechanism).permanent((case["index"],), key) == response
     assert plan.mechanism.permanent(np.array([case["index"]]), Keystream(key)).tobytes() == response
 
 

@@ -44,7 +44,7 @@ def test_python_reads_what_a_device_in_javascript_stores_and_makes_the_same_repo
     assert [value for value, _ in lines] == ["tea", "wäter", "tea"]
     for value, report in lines:
         message = PLAN.domain.index(value).to_bytes(8, "little")
-        expected = single.permanent(PLAN.domain.index(value), secret.key(message))
+        expected = single.permanent((PLAN.domain.index(value),), secret.key(message))
         body = bytes(map(int, report.split(",")))
         assert PLAN.read(body).rows.tobytes() == expected
         assert secret.digest(message) in record.paid

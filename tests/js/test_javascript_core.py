@@ -120,7 +120,7 @@ def test_random_plans_have_the_same_fingerprints_epsilons_and_responses_as_in_py
             b"LDP1"
             + bytes.fromhex(plan.fingerprint)[:16]
             + b"\1\0\0\0"
-            + Single(mechanism).permanent(asked["index"], key)
+            + Single(mechanism).permanent((asked["index"],), key)
         )
         expected = [plan.fingerprint, mechanism.epsilon, mechanism.epsilon_once, mechanism.report_bytes]
         assert found == [*expected, base64.b64encode(batch).decode()], plan

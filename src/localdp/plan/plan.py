@@ -189,8 +189,7 @@ class Plan(Frozen):
             raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
         if not sets.users:
             raise EmptyError("no values were given: give one set of items for each user")
-        source = keystream.secure() if seed is None else keystream.seeded(seed)
-        return Reports._trusted(self, self.mechanism.privatize_sets(sets, source, progress=progress))
+        return Reports._trusted(self, self.mechanism.privatize_sets(sets, _source(seed), progress=progress))
 
     def privatize_indices(
         self, indices: Indices, *, seed: int | None = None, progress: Progress | None = None
@@ -198,8 +197,7 @@ class Plan(Frozen):
         """Like `privatize`, with the index of each value instead of the value."""
         if not np.size(indices):
             raise EmptyError("no values were given: give one value for each user")
-        source = keystream.secure() if seed is None else keystream.seeded(seed)
-        return Reports._trusted(self, self.mechanism.privatize(indices, source, progress=progress))
+        return Reports._trusted(self, self.mechanism.privatize(indices, _source(seed), progress=progress))
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
         """Read a batch of reports, as `Reports.to_bytes` or `Reports.to_json` wrote it.
@@ -311,6 +309,11 @@ class Plan(Frozen):
 
     def __repr__(self) -> str:
         return f"<Plan {self.fingerprint[:12]}: {self.mechanism!r}>"
+
+
+def _source(seed: int | None) -> keystream.Keystream:
+    """The random stream of one call: a secure one, unless a seed is given."""
+    return keystream.secure() if seed is None else keystream.seeded(seed)
 
 
 def _check_given(mechanism: Mechanism, others: tuple[object, ...], domain: Domain) -> None:
