@@ -17,7 +17,7 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users (Ctrl+C stops it)
 	$(BIN)/localdp serve --demo
 
-test: lint $(VENV)/js  ## Run the linters, the type checker and every test: ten minutes on two processors, with set-up
+test: lint $(VENV)/js  ## Run the linters, the type checker and every test: a quarter of an hour on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
