@@ -118,7 +118,7 @@ def schemathesis(port: int, token: str, examples: int, folder: Path) -> int:
         "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
         *("--exclude-method", "DELETE", "--exclude-path", "/v1/plans/{plan}/close"),
     ]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)  # noqa: S603
     shown = done.stdout.splitlines() if done.returncode else done.stdout.splitlines()[-4:]
     print("\n".join(f"  {line}" for line in shown[-60:] if line.strip()))
     return done.returncode
