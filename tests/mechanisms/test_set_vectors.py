@@ -31,7 +31,7 @@ def test_the_library_makes_the_pinned_reports(name):
         assert plan.read(base64.b64decode(case["batch"])).rows.tobytes() == rows.tobytes()
 
 
-@pytest.mark.parametrize("name", ["grr", "oue", "sue"])
+@pytest.mark.parametrize("name", ["grr", "oue", "privset", "sue"])
 def test_a_client_written_from_the_documentation_makes_the_same_reports(name):
     tried = 0
     for case in GOOD:

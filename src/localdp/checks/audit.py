@@ -71,7 +71,7 @@ def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6, ba
 
 def _ours(plan: Plan, value: int, trials: int) -> bytes:
     """A batch that this library makes."""
-    return plan.privatize(np.full(trials, value)).to_bytes()
+    return plan.privatize_indices(np.full(trials, value)).to_bytes()
 
 
 def _hits(mechanism: Mechanism, value: int, trials: int, batches: Batches) -> int:
