@@ -70,10 +70,12 @@ class _OfSets:
         return self.mechanism.width
 
     def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        held = [self.sets[place] for place in places.tolist()]
-        items = np.array([item for one in held for item in one], np.int64)
-        sets = ItemSets(items, np.array([len(one) for one in held], np.int64))
-        return self.mechanism.randomize_sets(sets, source)
+        return self.mechanism.randomize_sets(repeated(self.sets[places[0]], places.size), source)
+
+
+def repeated(held: Held, users: int) -> ItemSets:
+    """Many users who hold the same set."""
+    return ItemSets(np.tile(np.array(held, np.int64), users), np.full(users, len(held), np.int64))
 
 
 def _instances(kind: Kind) -> Iterator[SetMechanism]:

@@ -8,10 +8,12 @@ saved       a survey on the disk
 device      one user: a group, and one report
 found       the result
 run         a whole survey on sets at hand
+check       what a user tells, by running every random input
 """
 
+from localdp.sets.check import check_survey
 from localdp.sets.found import FoundSets
 from localdp.sets.protocol import Survey
 from localdp.sets.run import itemsets, survey
 
-__all__ = ["FoundSets", "Survey", "itemsets", "survey"]
+__all__ = ["FoundSets", "Survey", "check_survey", "itemsets", "survey"]

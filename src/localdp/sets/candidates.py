@@ -58,7 +58,7 @@ def held(candidates: tuple[Itemset, ...], sets: ItemSets) -> ItemSets:
     items = sorted({item for itemset in candidates for item in itemset})
     places = {item: place for place, item in enumerate(items)}
     columns = [[places[item] for item in itemset] for itemset in candidates]
-    numbers, sizes = [], []
+    numbers, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for start in range(0, sets.users, _USERS_AT_ONCE):
         holds = _matrix(sets, start, np.array(items, np.int64))
         found = np.stack([holds[:, own].all(axis=1) for own in columns], axis=1)

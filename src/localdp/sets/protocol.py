@@ -31,12 +31,11 @@ from localdp.plan import Aggregate
 from localdp.rounds.groups import Groups
 from localdp.sets.candidates import Itemset, likeliest
 from localdp.sets.found import FoundSets, found
-from localdp.sets.rounds import Round
+from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
 FORMAT = "localdp-sets/1"
-ROUNDS = 4
 LEAST_REPORTS = 100
 """The fewest reports of a round."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
@@ -161,11 +160,11 @@ class Survey(Frozen):
                 return Round.of_sizes(self.fingerprint, 0, None, items, self.epsilon)
             case 1:
                 return Round.of_sets(self.fingerprint, 1, None, items, self.epsilon, state.find_size)
-            case 2:
+            case 2 if state.candidates:
                 return Round.of_sizes(self.fingerprint, 2, state.candidates, items, self.epsilon)
-            case 3:
+            case 3 if state.candidates:
                 return Round.of_sets(self.fingerprint, 3, state.candidates, items, self.epsilon, state.count_size)
-        raise InvalidInputError("this survey is done: ask for its result()")
+        raise InvalidInputError("this survey is done: ask for its result()" if self.done else "it has no candidates")
 
     def advance(self, aggregate: Aggregate, of: Round | str) -> Self:
         """The survey after the round under way, given the aggregate of its reports.

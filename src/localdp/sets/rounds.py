@@ -16,8 +16,9 @@ from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
 from localdp.item_sets import ItemSets
-from localdp.mechanisms import SetMechanism
+from localdp.mechanisms import Mechanism, SetMechanism
 from localdp.plan import Plan, Reports
+from localdp.randomness import keystream
 from localdp.randomness.keystream import Entropy
 from localdp.sets.candidates import Itemset, held
 from localdp.sets.sizes import SizeClasses
@@ -25,6 +26,7 @@ from localdp.types import Rows
 
 _FORMAT = "localdp-sets-round/1"
 SIZE, SET = "size", "set"
+ROUNDS = 4
 
 
 class Round(Frozen):
@@ -82,21 +84,26 @@ class Round(Frozen):
 
         With a seed the reports are reproducible but not private: use it for simulations only.
         """
-        asked = self.asked(sets)
-        if self.asks == SIZE:
-            return self.plan.privatize_indices(self.classes.of(asked.sizes), seed=seed)
-        return self.plan.privatize_sets(asked, seed=seed)
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
+        return Reports._trusted(self.plan, self.rows(sets, source))
 
     def asked(self, sets: ItemSets) -> ItemSets:
         """What each user holds of what is asked for: their items, or the numbers of the candidates."""
         return sets if self.candidates is None else held(self.candidates, sets)
 
     def rows(self, sets: ItemSets, source: Entropy) -> Rows:
-        """The bytes of one report for each of these users, with this source of randomness."""
+        """The bytes of one report for each of these users, with this source of randomness, on all processors."""
         asked, mechanism = self.asked(sets), self.plan.mechanism
         if isinstance(mechanism, SetMechanism):
             return mechanism.privatize_sets(asked, source)
         return mechanism.privatize(self.classes.of(asked.sizes), source)
+
+    def randomized(self, sets: ItemSets, source: Entropy, mechanism: Mechanism) -> Rows:
+        """The same with another mechanism in the place of the plan's, in one chunk: for checks that enumerate."""
+        asked = self.asked(sets)
+        if isinstance(mechanism, SetMechanism):
+            return mechanism.randomize_sets(asked, source)
+        return mechanism.randomize(self.classes.of(asked.sizes), source)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -160,6 +167,8 @@ def _check_numbers(document: dict[str, Any]) -> None:
     """A round, and the survey that it belongs to, are numbers and texts of the right kinds."""
     whole = all(type(document[name]) is int and document[name] >= 0 for name in ("round", "items"))
     if not whole or document["format"] != _FORMAT or document["asks"] not in (SIZE, SET) or document["items"] < 1:
+        raise ValueError
+    if document["round"] >= ROUNDS:
         raise ValueError
     if not isinstance(document["survey"], str) or len(bytes.fromhex(document["survey"])) != 32:
         raise ValueError

@@ -14,7 +14,8 @@ from localdp.items import Item
 from localdp.plan import Aggregate
 from localdp.randomness import keystream
 from localdp.sets.found import FoundSets
-from localdp.sets.protocol import ROUNDS, Survey
+from localdp.sets.protocol import Survey
+from localdp.sets.rounds import ROUNDS
 from localdp.types import Progress
 
 

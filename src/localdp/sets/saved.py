@@ -27,8 +27,7 @@ def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
     try:
         started = _started(kind, saved["survey"])
         resumed = started._resumed(_state(saved["state"]))
-        if not resumed.done:
-            _ = resumed.round  # a state that does not fit is refused now, not later
+        _ = resumed.result() if resumed.done else resumed.round  # a state that does not fit is refused now, not later
     except (LocalDPError, KeyError, TypeError, ValueError, IndexError) as error:
         raise ArchiveError(f"{path} is not a usable survey: {type(error).__name__} {error}") from None
     return resumed

@@ -7,7 +7,8 @@ estimated shares r_s of the sizes give, for every set size m, the share of all h
 
 because every holding of a set with s > m items counts as m/s. The largest classes weigh most in the sums, and mostly
 hold nothing but noise. So those at the end whose share is less than two standard errors are left out, and the others
-are projected (norm-sub). seen(m) still has an error: with the variance v of a share, it is
+are projected (norm-sub). seen(m) still has an error, also from the first two classes that were left out. With the
+variance v of a share, it is
 
     Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
@@ -41,6 +42,7 @@ _SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
 """The smallest size of each class."""
 _SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _SURE = 2.0  # standard errors
+_IN_DOUBT = 2  # classes beyond the last that is sure, which may hold users as well
 _LARGEST_MEAN = 1.5
 """The sets of the last class have on average this many times its smallest size, for want of anything better."""
 
@@ -76,10 +78,11 @@ class SizeClasses:
         """The shares of the sizes, from the estimated number of users in each class."""
         shares, error = estimate.frequencies / estimate.n, estimate.std_error / estimate.n
         large = np.flatnonzero(shares > _SURE * error)
-        kept = 2 if not large.size else max(2, int(large[-1]) + 2)  # the first that is left out too, for its doubt
+        kept = 2 if not large.size else max(2, int(large[-1]) + 1)
         some = Estimate(estimate.frequencies[:kept], n=estimate.n, variance=estimate.std_error**2)
-        projected = np.asarray(some.project("norm-sub").frequencies) / estimate.n
-        return SizeLaw(self.typical[:kept], projected, error)
+        law = np.zeros(min(shares.size, kept + _IN_DOUBT))
+        law[:kept] = np.asarray(some.project("norm-sub").frequencies) / estimate.n
+        return SizeLaw(self.typical[: law.size], law, error)
 
 
 @dataclass(frozen=True, eq=False)
