@@ -103,7 +103,7 @@ def itemsets_found(path: str, epsilon: float, seed: int) -> Measurements:
     found = ldp.sets.itemsets(sets, items, epsilon=epsilon, top=TOP_ITEMSETS, largest=LARGEST, seed=seed)
     raw = np.argsort(-found.calibrated.origin.frequencies, kind="stable")[:TOP_ITEMSETS]
     published = svsm(sets, items, epsilon, TOP_ITEMSETS, np.random.default_rng(seed))
-    counts = dict((itemset, count) for count, itemset in true)
+    counts = {itemset: count for count, itemset in true}
     known = [place for place, itemset in enumerate(found.items) if itemset in counts]
     own = np.array([counts[found.items[place]] for place in known])
     low, high = found.interval(0.9)

@@ -6,9 +6,9 @@ estimated shares r_s of the sizes give, for every set size m, the share of all h
     seen(m) = sum_s r_s min(s, m) / sum_s r_s s,
 
 because every holding of a set with s > m items counts as m/s. The largest classes weigh most in the sums, and mostly
-hold nothing but noise. So those at the end whose share is less than two standard errors are left out, and the others
-are projected (norm-sub). seen(m) still has an error, also from the first two classes that were left out. With the
-variance v of a share, it is
+hold nothing but noise. So those at the end are left out whose shares, single and together, are below two standard
+errors, and the others are projected (norm-sub). seen(m) still has an error, also from the first two classes that were
+left out. With the variance v of a share, it is
 
     Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
@@ -77,7 +77,9 @@ class SizeClasses:
     def law(self, estimate: Estimate) -> SizeLaw:
         """The shares of the sizes, from the estimated number of users in each class."""
         shares, error = estimate.frequencies / estimate.n, estimate.std_error / estimate.n
-        large = np.flatnonzero(shares > _SURE * error)
+        from_here = np.cumsum(shares[::-1])[::-1]  # of this class and all larger ones
+        together = from_here > _SURE * error * np.sqrt(np.arange(shares.size, 0, -1))
+        large = np.flatnonzero((shares > _SURE * error) | together)
         kept = 2 if not large.size else max(2, int(large[-1]) + 1)
         some = Estimate(estimate.frequencies[:kept], n=estimate.n, variance=estimate.std_error**2)
         law = np.zeros(min(shares.size, kept + _IN_DOUBT))
