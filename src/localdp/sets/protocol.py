@@ -40,7 +40,7 @@ LEAST_REPORTS = 100
 """The fewest reports of a round."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
 _TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.4  # of the others, in round 1; the rest counts the candidates
-_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 4, 3  # for each that is wanted
+_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 3  # for each that is wanted
 _MOST_TOP = 1_000
 _MOST_LARGEST = 10
 
