@@ -4,9 +4,31 @@ The group of a device is drawn by the shares of the rounds from a keystream, who
 HMAC-SHA-256(secret of the device, "localdp group/1", 0x00, the discovery's fingerprint). So it is the same
 whenever it is asked for, and never depends on the value.
 
-The first report that a device makes in a discovery is written to its store before it is released, and is the only one:
-asked again, by whatever round and for whatever value, the device gives the same bytes or nothing. So a discovery spends
-epsilon once, also if somebody publishes two documents for the same round.
+The first report that a device makes in a discovery is the only one: asked again, by whatever round and for whatever
+value, the device gives the same bytes or nothing. So a discovery spends epsilon once, also if somebody publishes two
+documents for the same round. Under the lock of the store, first the report is written to its file, then the payment to
+the record, and only then the report is released:
+
+    the file    the record    what a device does that is asked
+    no          not paid      makes its report, writes it, pays, releases it
+    yes         not paid      (it was stopped between the two) pays, and releases the report in the file
+    yes         paid          releases the report in the file
+    no, or      paid          nothing: its report may have been released, and a second one would spend epsilon again;
+    damaged                   `StoreError`
+
+A store that an old backup has put back knows neither the file nor the payment. So the noise of the report is not drawn
+anew but from a keystream, as that of a permanent response is (see `localdp.client.secret`), for the message
+
+    the fingerprint of the round's document (32 bytes), the index of the value's cell (8 bytes, little-endian)
+
+and the fingerprint of the discovery in the place of the plan's. For the same value and document the same report comes
+out again; every other cell or document has a key of its own, because two answers with the same noise would give
+both away.
+
+    offset  bytes  content of the file
+    0       32     the fingerprint of the round's document
+    32      ..     the batch, as it is sent
+    ..      32     the SHA-256 of everything before
 """
 
 from __future__ import annotations
@@ -17,6 +39,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from localdp.client.budget import Budget
 from localdp.client.private_files import content, make_private, write_private
 from localdp.client.secret import KEY_BYTES, Secret
@@ -24,12 +48,12 @@ from localdp.client.store import Store
 from localdp.discovery.codes import code_named
 from localdp.discovery.groups import Groups
 from localdp.discovery.rounds import Round
-from localdp.errors import InvalidInputError, PlanError, PlanLimitError, PlanMismatchError
-from localdp.formats import canonical_json
+from localdp.errors import InvalidInputError, PlanError, PlanLimitError, PlanMismatchError, StoreError
+from localdp.formats import batch, canonical_json
 from localdp.randomness.keystream import Keystream
 from localdp.validation import checked_amount, checked_epsilon
 
-_FINGERPRINT_BYTES = 32
+_DIGEST_BYTES = 32
 
 
 class DiscoveryClient:
@@ -65,7 +89,8 @@ class DiscoveryClient:
         self.code = code_named(document["values"])
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._digest = Secret(self._store.secret, self.fingerprint).digest(b"discovery")
+        self._secret = Secret(self._store.secret, self.fingerprint)
+        self._digest = self._secret.digest(b"discovery")
         key = hmac.new(self._store.secret, b"localdp group/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
         self.group = int(_groups(document).draw(1, Keystream(key[:KEY_BYTES]))[0])
         """The number of the round that this device answers."""
@@ -90,20 +115,30 @@ class DiscoveryClient:
             return None
         known = self._answered(asked)
         if known is not None:
+            self._budget.pay(self._digest, self.epsilon)
             return known
-        made = asked.plan.privatize_indices(asked.candidates.indices(encoded)).to_bytes()
-        self._budget.pay(self._digest, self.epsilon)
-        return self._released(asked, made)
+        made = self._made(asked, int(asked.candidates.indices(encoded)[0]))
+        self._budget.pay(self._digest, self.epsilon, before=lambda: self._keep(asked, made))
+        known = self._answered(asked)
+        if known is None:
+            raise StoreError(
+                f"the store {self._store.folder} has paid for an answer in this discovery, and the file of the answer "
+                "is gone. A second answer would spend epsilon again, so this device gives none"
+            )
+        return known
 
-    def _released(self, asked: Round, made: bytes) -> bytes:
-        """The report, once it is on the disk; the one of another process if that was first."""
-        with self._store.explained("written"), self._store.locked():
-            known = self._answered(asked)
-            if known is not None:
-                return known
+    def _made(self, asked: Round, cell: int) -> bytes:
+        """The report for a cell. Its noise follows from the secret of the device, the document and the cell."""
+        message = bytes.fromhex(asked.fingerprint) + cell.to_bytes(8, "little")
+        rows = asked.plan.mechanism.privatize(np.array([cell], np.int64), Keystream(self._secret.key(message)))
+        return batch.pack(asked.plan.fingerprint, rows)
+
+    def _keep(self, asked: Round, made: bytes) -> None:
+        """Write the report to its file, unless another process has been there. The caller holds the store's lock."""
+        if content(self._path) is None:
             make_private(self._path.parent)
-            write_private(self._path, bytes.fromhex(asked.fingerprint) + made)
-            return made
+            data = bytes.fromhex(asked.fingerprint) + made
+            write_private(self._path, data + sha256(data).digest())
 
     def _answered(self, asked: Round) -> bytes | None:
         """The report that this device has made in this discovery, if there is one."""
@@ -111,9 +146,15 @@ class DiscoveryClient:
             data = content(self._path)
         if data is None:
             return None
-        if data[:_FINGERPRINT_BYTES].hex() != asked.fingerprint:
+        inside, checksum = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+        if len(inside) <= _DIGEST_BYTES or sha256(inside).digest() != checksum:
+            raise StoreError(
+                f"the answer of this device in {self._path} is damaged. A second answer would spend epsilon again, so "
+                "this device gives none"
+            )
+        if inside[:_DIGEST_BYTES].hex() != asked.fingerprint:
             raise PlanMismatchError("this device has answered another document of this discovery, and answers once")
-        return data[_FINGERPRINT_BYTES:]
+        return inside[_DIGEST_BYTES:]
 
     @property
     def _path(self) -> Path:

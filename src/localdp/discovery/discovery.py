@@ -11,8 +11,8 @@ import numpy as np
 
 from localdp.discovery import steps
 from localdp.discovery.belief import Grid, Noise
-from localdp.discovery.codes import Code, Keys, Text
-from localdp.discovery.design import CELLS, SURVIVORS, Design, best_design
+from localdp.discovery.codes import WORD_BITS, Code, Keys, Text
+from localdp.discovery.design import CELLS, MOST_ROUNDS, SURVIVORS, Design, best_design
 from localdp.discovery.found import Found, listed, posterior_of
 from localdp.discovery.groups import Groups
 from localdp.discovery.history import History
@@ -78,13 +78,19 @@ class Discovery(Frozen):
             )
         self.top = checked_amount(top, _MOST_TOP, "the number of values to find")
         if rounds is not None:
-            checked_amount(rounds, 8, "the number of rounds")
+            checked_amount(rounds, MOST_ROUNDS, "the number of rounds")
         if not isinstance(name, str):
             raise InvalidInputError(f"the name of a discovery is text, not {type(name).__name__}")
         self.name = name
-        total = self.code.planned_bits if rounds is None else self.code.bits_in(rounds)
+        total = self._total(rounds, most_bytes is not None)
         self.design = best_design(total, self.users, self.epsilon, self.top, alike=self.code.alike, rounds=rounds)
         self._start()
+
+    def _total(self, rounds: int | None, said: bool) -> int:
+        """The bits to plan for. `said` tells whether somebody said how long texts are."""
+        if rounds is not None:
+            return self.code.bits_in(rounds)
+        return self.code.planned_bits if said or not self.code.alike else WORD_BITS
 
     @classmethod
     def designed(cls, code: Code, epsilon: float, users: int, top: int, name: str, design: Design) -> Self:
@@ -252,7 +258,8 @@ class Discovery(Frozen):
         planned = self.design.bits[number]
         if isinstance(self.code, Keys):
             return min(planned, self.code.bits - position)
-        return max(planned, ((CELLS - 1 - SURVIVORS) // opened).bit_length() - 1)
+        most = ((CELLS - 1 - SURVIVORS) // opened).bit_length() - 1
+        return min(max(planned, most), 8 * self.code.row_bytes - position)
 
     def _named(self, history: History) -> tuple[str, ...]:
         """The likeliest prefixes that are not finished, for people."""
