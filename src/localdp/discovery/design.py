@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.errors import InvalidInputError
+from localdp.errors import InvalidInputError, LocalDPError, TooFewReportsError
 from localdp.mechanisms import LinearLocalHashing
 from localdp.types import Vector
 
@@ -59,6 +59,8 @@ MOST_ROUNDS = 24
 """The most groups: with more, a group is too small a part of the users to find anything."""
 LEAST_LAST = 10
 """The smallest percentage of the users in the last group."""
+LEAST_USERS = 150
+"""The fewest users of a round, in expectation; with less than 100 reports a round is not evaluated."""
 WORTH_A_ROUND = 1.01
 """By how much the reach may be larger than the least one if that takes fewer rounds."""
 _FEW = 8  # rounds of extension: with more, shares are given in tenths of a percent
@@ -136,19 +138,33 @@ def best_design(total: int, users: int, epsilon: float, top: int, *, alike: bool
     most = min(MOST_ROUNDS, max(_FEW, -(-total // _USUAL_BITS)))
     for extending in range(1, most) if rounds is None else [rounds - 1]:
         bits = split_bits(total, extending)
-        shares = _allotments(extending)
+        shares = _allotments(extending, LEAST_USERS / users)
         if bits is not None and len(shares):
             reach = _reach(shares / shares[0].sum(), bits, users, variance, top, alike)
             place = int(np.argmin(reach))
             designs.append(Design(tuple(shares[place].tolist()), bits, float(f"{min(reach[place], 1.0):.3g}")))
     if not designs:
-        raise InvalidInputError(f"values of {total} bits cannot be found in {rounds} rounds: use more, at most {MOST_ROUNDS}")
+        raise _impossible(total, users, rounds)
     least = min(design.reach for design in designs)
     return next(design for design in designs if design.reach <= WORTH_A_ROUND * least)
 
 
-def _allotments(extending: int) -> Any:
-    """The share of every round: of the first, of the later ones, which are equal, and of the last group."""
+def _impossible(total: int, users: int, rounds: int | None) -> LocalDPError:
+    """Why there is no design."""
+    if rounds is not None and split_bits(total, rounds - 1) is None:
+        return InvalidInputError(
+            f"values of {total} bits cannot be found in {rounds} rounds: use {MOST_ROUNDS} or fewer, and more than {rounds} if values are long"
+        )
+    return TooFewReportsError(
+        f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more"
+    )
+
+
+def _allotments(extending: int, least: float) -> Any:
+    """The share of every round: of the first, of the later ones, which are equal, and of the last group.
+
+    No group has a smaller share of the users than `least`.
+    """
     whole, step = (100, 1) if extending < _FEW else (1000, 5)
     found = []
     for last in range(LEAST_LAST * whole // 100, whole // 2, whole // 50):
@@ -156,7 +172,7 @@ def _allotments(extending: int) -> Any:
             found.append([whole - last, last])
         for each in range(3 * step, (96 * whole // 100 - last) // (extending - 1), step) if extending > 1 else ():
             found.append([whole - last - each * (extending - 1), *[each] * (extending - 1), last])
-    return np.array(found, np.int64)
+    return np.array([shares for shares in found if min(shares) >= least * whole], np.int64)
 
 
 def _reach(shares: Vector, bits: tuple[int, ...], users: int, variance: float, top: int, alike: bool) -> Vector:

@@ -1,8 +1,8 @@
 """One device in a discovery: it knows which round it answers, and answers once.
 
-The group of a device is drawn by the shares of the rounds from a keystream, whose key is the first 16 bytes of
-HMAC-SHA-256(secret of the device, "localdp group/1", 0x00, the discovery's fingerprint). So it is the same
-whenever it is asked for, and never depends on the value.
+The place of a device (see `places`), which decides which round it answers, is drawn from a keystream whose key is the
+first 16 bytes of HMAC-SHA-256(secret of the device, "localdp place/1", 0x00, the discovery's fingerprint). So it is the
+same whenever it is asked for, and never depends on the value.
 
 The first report that a device makes in a discovery is the only one: asked again, by whatever round and for whatever
 value, the device gives the same bytes or nothing. So a discovery spends epsilon once, also if somebody publishes two
@@ -45,19 +45,21 @@ from localdp.client.budget import Budget
 from localdp.client.private_files import content, make_private, write_private
 from localdp.client.secret import KEY_BYTES, Secret
 from localdp.client.store import Store
+from localdp.discovery import places
 from localdp.discovery.codes import code_named
-from localdp.discovery.groups import Groups
 from localdp.discovery.rounds import Round
-from localdp.errors import InvalidInputError, PlanError, PlanLimitError, PlanMismatchError, StoreError
+from localdp.errors import PlanError, PlanLimitError, PlanMismatchError, StoreError
 from localdp.formats import batch, canonical_json
 from localdp.randomness.keystream import Keystream
-from localdp.validation import checked_amount, checked_epsilon
+from localdp.validation import checked_epsilon
 
 _DIGEST_BYTES = 32
 
 
 class DiscoveryClient:
-    """One device: `group` is the round that it answers, and `report(value, document)` its report, for that round only.
+    """One device: `report(value, document)` is its report, if the round in the document asks it, and None otherwise.
+
+    `place` decides which round that is.
 
     `discovery` is the JSON of a discovery (`Discovery.to_json`), `store` the folder of the device, as for `Client`;
     `most` is its cap, over everything that it ever reports. A discovery that asks for a larger epsilon than
@@ -68,7 +70,7 @@ class DiscoveryClient:
     >>> discovery = Discovery(bits=16, epsilon=2.0, users=10_000)
     >>> client = DiscoveryClient(discovery.to_json(), store=tempfile.mkdtemp())
     >>> answer = client.report(12_345, discovery.round.to_json())
-    >>> (answer is None) == (client.group != discovery.round.number)
+    >>> (answer is None) == (client.place >= discovery.round.span.end)
     True
     """
 
@@ -91,9 +93,9 @@ class DiscoveryClient:
         self._budget = Budget(self._store, most)
         self._secret = Secret(self._store.secret, self.fingerprint)
         self._digest = self._secret.digest(b"discovery")
-        key = hmac.new(self._store.secret, b"localdp group/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
-        self.group = int(_groups(document).draw(1, Keystream(key[:KEY_BYTES]))[0])
-        """The number of the round that this device answers."""
+        key = hmac.new(self._store.secret, b"localdp place/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
+        self.place = int(places.draw(1, Keystream(key[:KEY_BYTES]))[0])
+        """The place of this device: it answers the round whose span holds it."""
 
     @property
     def spent(self) -> float:
@@ -101,7 +103,7 @@ class DiscoveryClient:
         return self._budget.spent
 
     def report(self, value: str | int | None, document: str | bytes) -> bytes | None:
-        """A batch of one report for the round in the document; None if this device answers another round.
+        """A batch of one report for the round in the document; None if it does not ask this device.
 
         A value that the discovery cannot find (too long, out of range, None) is reported as the catch-all. A device
         that has answered gives the same bytes again; another document for the same round is a `PlanMismatchError`. What
@@ -111,7 +113,7 @@ class DiscoveryClient:
         if asked.discovery != self.fingerprint:
             raise PlanMismatchError("this round belongs to another discovery")
         encoded = self.code.encode([value])
-        if asked.number != self.group:
+        if not asked.span.holds(np.array([self.place]))[0]:
             return None
         known = self._answered(asked)
         if known is not None:
@@ -161,7 +163,7 @@ class DiscoveryClient:
         return self._store.folder / "discoveries" / self.fingerprint[:32]
 
     def __repr__(self) -> str:
-        return f"<DiscoveryClient of {self.fingerprint[:12]}, group {self.group}, spent {self.spent:.6g}>"
+        return f"<DiscoveryClient of {self.fingerprint[:12]}, place {self.place}, spent {self.spent:.6g}>"
 
 
 def _read(discovery: Any) -> tuple[dict[str, Any], str]:
@@ -174,14 +176,3 @@ def _read(discovery: Any) -> tuple[dict[str, Any], str]:
     if not isinstance(document, dict) or set(document) != keys or document["format"] != "localdp-discovery/1":
         raise PlanError('this is not a discovery: it is not a document "localdp-discovery/1"')
     return document, sha256(canonical_json.dumps(document).encode()).hexdigest()
-
-
-def _groups(document: dict[str, Any]) -> Groups:
-    """The groups of a discovery; `PlanError` if its shares are not whole numbers above 0."""
-    try:
-        shares = tuple(checked_amount(share, 1 << 16, "a share") for share in document["design"]["shares"])
-    except (InvalidInputError, KeyError, TypeError):
-        raise PlanError("this is not a discovery: the shares of its groups are not whole numbers above 0") from None
-    if not shares:
-        raise PlanError("this is not a discovery: it has no groups")
-    return Groups(shares)

@@ -19,6 +19,7 @@ States = NDArray[np.int16]
 IMPOSSIBLE = -1
 """The state behind bits that no value has."""
 
+
 @dataclass(frozen=True)
 class Tree:
     """The code as a tree: `step[state, bit]` is the next state; leaves lead back to the root, that of END to `end`."""

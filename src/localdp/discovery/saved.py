@@ -27,6 +27,9 @@ def save(discovery: Discovery, path: str | os.PathLike[str]) -> None:
     state = {
         "discovery": discovery.document(),
         "round": discovery.number,
+        "used": discovery._used,
+        "short": discovery._short,
+        "over": discovery._over,
         "unfinished": list(discovery._unfinished),
         "history": None if history is None else _written(history),
     }
@@ -47,7 +50,10 @@ def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
         state = canonical_json.loads(text)
         start = _started(kind, state["discovery"])
         history = None if state["history"] is None else _read(state["history"], start)
-        return start._resumed(state["round"], history, tuple(state["unfinished"]))
+        if history is None:
+            return start
+        flags = {"short": state["short"], "over": state["over"]}
+        return start._at(state["round"], history, state["used"], tuple(state["unfinished"]), **flags)
     except (LocalDPError, KeyError, TypeError, ValueError) as error:
         raise ArchiveError(f"{path} is not a usable discovery: {type(error).__name__} {error}") from None
 
