@@ -57,9 +57,7 @@ def test_a_device_that_has_paid_and_lost_its_answer_gives_no_second_one(tmp_path
         device(tmp_path / "one").report(40_000, QUESTION)
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:40] + b"x" + data[41:]]
-)
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda data: data[:-1], lambda data: data[:40] + b"x" + data[41:]])
 def test_a_damaged_answer_is_not_released_and_not_replaced(tmp_path, damage):
     device(tmp_path).report(40_000, QUESTION)
     path = answer_of(tmp_path)
@@ -143,7 +141,7 @@ def test_as_many_words_are_drawn_for_every_value(tmp_path, monkeypatch, code):
     streams = []
 
     class Counted(Keystream):
-        def __init__(self, key):
+        def __init__(self, _):
             super().__init__(bytes(16))
             streams.append(self)
 

@@ -42,11 +42,14 @@ from typing import Any
 import numpy as np
 
 from localdp.client.budget import Budget
+from localdp.client.outbox import Delivery
 from localdp.client.private_files import content, make_private, write_private
 from localdp.client.secret import KEY_BYTES, Secret
 from localdp.client.store import Store
+from localdp.client.upload import Upload
 from localdp.discovery import places
 from localdp.discovery.codes import code_named
+from localdp.discovery.delivery import RoundPost
 from localdp.discovery.rounds import Round
 from localdp.errors import PlanError, PlanLimitError, PlanMismatchError, StoreError
 from localdp.formats import batch, canonical_json
@@ -63,7 +66,8 @@ class DiscoveryClient:
 
     `discovery` is the JSON of a discovery (`Discovery.to_json`), `store` the folder of the device, as for `Client`;
     `most` is its cap, over everything that it ever reports. A discovery that asks for a larger epsilon than
-    `most_epsilon` is a `PlanLimitError`.
+    `most_epsilon` is a `PlanLimitError`. `upload` is the address of the collector, or a function that takes a batch and
+    an upload id; `token` is sent with uploads. With it, `send(value)` fetches the round under way and answers it.
 
     >>> import tempfile
     >>> from localdp import Discovery
@@ -81,6 +85,8 @@ class DiscoveryClient:
         store: str | os.PathLike[str],
         most: float = 8.0,
         most_epsilon: float = 4.0,
+        upload: str | Upload | None = None,
+        token: str | None = None,
     ) -> None:
         document, self.fingerprint = _read(discovery)
         self.epsilon = checked_epsilon(document["epsilon"])
@@ -96,6 +102,7 @@ class DiscoveryClient:
         key = hmac.new(self._store.secret, b"localdp place/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
         self.place = int(places.draw(1, Keystream(key[:KEY_BYTES]))[0])
         """The place of this device: it answers the round whose span holds it."""
+        self._post = RoundPost(self._store, self.fingerprint, self._path, upload, token)
 
     @property
     def spent(self) -> float:
@@ -128,6 +135,27 @@ class DiscoveryClient:
                 "is gone. A second answer would spend epsilon again, so this device gives none"
             )
         return known
+
+    def send(self, value: str | int | None, document: str | bytes | None = None) -> Delivery:
+        """Answer the round under way if it asks this device, keep the report until it is delivered, and try to send it.
+
+        Without a document, that of the round under way is fetched from the collector. A device that is not asked sends
+        nothing; call this again in a later round. Once it has answered, this only sends what still waits: the same
+        bytes with the same upload id.
+        """
+        if not self._post.posted:
+            asked = self._post.fetch() if document is None else document
+            if isinstance(asked, Delivery):
+                return asked
+            report = self.report(value, asked)
+            if report is None:
+                return Delivery()
+            self._post.put(report, Round.from_json(asked).fingerprint)
+        return self._post.flush()
+
+    def flush(self) -> Delivery:
+        """Try to send what waits."""
+        return self._post.flush()
 
     def _made(self, asked: Round, cell: int) -> bytes:
         """The report for a cell. Its noise follows from the secret of the device, the document and the cell."""

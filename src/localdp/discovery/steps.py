@@ -82,7 +82,7 @@ class Step:
         estimates = seen.of_open[rows, columns]
         sure = belief.chances_of(self.grid, seen.priors, rows, estimates, noise, self.heavy) > belief.SURE
         before = np.clip(history.estimates[: len(candidates.open), -1], 0, 1)
-        return before, np.bincount(rows[sure], estimates[sure], len(before))
+        return before, np.bincount(rows[sure], estimates[sure], len(before)).astype(np.float64)
 
     def _seen(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> _Seen:
         shares = estimate.frequencies[:-1] / noise.users

@@ -24,13 +24,15 @@ _SIGNS = {
 _PIECES = {
     140: "https://", 120: "re", 80: "in st", 70: "li de an ra or", 60: "on er ar", 55: "ic se al the ing at it",
     50: "co te le ch en", 40: ".org/ to docs. es .com/", 30: "con ed is for", 25: ".html ation latest",
-    20: "pro and /en/ res all ment .io/ tion com www. https://www. http://", 15: "ter int project github.com/ ate ion ver nt",
-    12: "ist per docs ide ack age str ple but .py ent http://www. .net/", 10: "stable of able ith are version doc not .com .org",
+    20: "pro and /en/ res all ment .io/ tion com www. https://www. http://",
+    15: "ter int project github.com/ ate ion ver nt",
+    12: "ist per docs ide ack age str ple but .py ent http://www. .net/",
+    10: "stable of able ith are version doc not .com .org",
     8: "set ers api ure ati est ight ont en/ user index .net 20 wikipedia.org/wiki/ google youtube amazon",
     5: "ive with ting ere get ated def ance out oth oft this package from that .0 10 .php .co.uk .de/ search news page",
-    3: "ally ence hes content her /index.html static image ture eth issue hat product html ings download less ould blog "
-       "have home tha ough .io /blob/ his ious about /api/ .json 00 wiki ness /issues/ /tree/ 19 .txt .edu ?q= tio nth "
-       "fth category .gov .htm .js .pdf .xml /v1/ /wiki/ ?id= login sth",
+    3: "ally ence hes content her /index.html static image ture eth issue hat product html ings download less ould "
+       "blog have home tha ough .io /blob/ his ious about /api/ .json 00 wiki ness /issues/ /tree/ 19 .txt .edu ?q= "
+       "tio nth fth category .gov .htm .js .pdf .xml /v1/ /wiki/ ?id= login sth",
 }  # fmt: skip
 
 
