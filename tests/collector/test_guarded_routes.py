@@ -15,6 +15,8 @@ from localdp.collector.routes.route import Endpoint
 ID = "ab" * 16
 PUBLIC = {
     ("GET", "/v1/plans/{plan}/document"),
+    ("GET", "/v1/discoveries/{discovery}/document"),
+    ("GET", "/v1/discoveries/{discovery}/round"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/metrics"),
@@ -22,6 +24,14 @@ PUBLIC = {
     ("GET", "/"),
 }
 """All that needs no token. A route that is not here must ask for one."""
+OPEN = {
+    "/v1/plans/{plan}/reports",
+    "/v1/plans/{plan}/document",
+    "/v1/discoveries/{discovery}/document",
+    "/v1/discoveries/{discovery}/round",
+    "/v1/discoveries/{discovery}/rounds/{round}/reports",
+}
+"""What pages of other sites may use."""
 ENOUGH = {"write": ("write", "admin"), "read": ("read", "admin"), "admin": ("admin",)}
 
 
@@ -48,8 +58,22 @@ def _of_the_app(collector):
     }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def discovery(collector):
+    """A discovery whose uploads need a token: what `_path` puts into the routes of discoveries."""
+    asked = {"bits": 16, "epsilon": 2.0, "users": 2_000, "write_token": True}
+    made = collector.ask("POST", "/v1/discoveries", json=asked).json()
+    collector.discovery = made["fingerprint"], made["round"]["fingerprint"]
+
+
+def _path(collector, plan, route, number="999999"):
+    fingerprint, asked = collector.discovery
+    path = route.path.replace("{plan}", plan.fingerprint).replace("{token}", number)
+    return path.replace("{discovery}", fingerprint).replace("{round}", asked)
+
+
 def _request(collector, plan, route, authorization):
-    path = route.path.replace("{plan}", plan.fingerprint).replace("{token}", "999999")
+    path = _path(collector, plan, route)
     headers = {"Upload-Id": ID, **({} if authorization is None else {"Authorization": authorization})}
     return collector.client.request(route.method, path, headers=headers, content=b"x" if route.body else None)
 
@@ -144,10 +168,10 @@ def test_what_is_not_a_route_is_a_problem_document(collector, plan, method, path
 
 def test_pages_of_other_sites_may_upload_and_fetch_the_plan_and_nothing_else(collector, plan):
     for route in ROUTES:
-        path = route.path.replace("{plan}", plan.fingerprint).replace("{token}", "1")
+        path = _path(collector, plan, route, "1")
         asked = collector.client.options(path, headers={"Origin": "https://x.example"})
         answered = _request(collector, plan, route, None)
-        is_open = route.path in ("/v1/plans/{plan}/reports", "/v1/plans/{plan}/document")
+        is_open = route.path in OPEN
         assert ("access-control-allow-origin" in asked.headers) == is_open, route.path
         assert ("access-control-allow-origin" in answered.headers) == is_open, route.path
         if is_open:

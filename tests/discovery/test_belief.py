@@ -109,7 +109,7 @@ def test_the_only_extension_of_a_whole_value_is_itself():
     assert np.array_equal(GRID.spread(1.0, 1.0), np.eye(GRID.size))
 
 
-@pytest.mark.parametrize(("spread", "lowest", "highest"), [("alone", 0.01, 0.15), ("many", 4.0, 40.0)])
+@pytest.mark.parametrize(("spread", "lowest", "highest"), [("alone", 0.01, 0.1), ("many", 3.0, 100.0)])
 def test_the_concentration_is_learnt_from_the_estimates(spread, lowest, highest):
     """30 prefixes with shares of 2% to 10%; among 64 extensions, one has everybody, or 16 have as many each."""
     rng = np.random.default_rng(4)
@@ -117,9 +117,25 @@ def test_the_concentration_is_learnt_from_the_estimates(spread, lowest, highest)
     cells = np.zeros((30, 64))
     cells[:, : 1 if spread == "alone" else 16] = prefixes[:, None] / (1 if spread == "alone" else 16)
     noisy = cells + rng.normal(size=cells.shape) * NOISE.deviation
-    theta = belief.concentration(noisy, NOISE, prefixes + rng.normal(size=30) * NOISE.deviation, NOISE, 64.0)
-    assert lowest <= theta <= highest
-    assert belief.concentration(noisy[:0], NOISE, prefixes[:0], NOISE, 64.0) == 1.0
+    beliefs = belief.updated(np.full((30, GRID.size), 1 / GRID.size), GRID.log_likelihood(prefixes, NOISE))
+    assert lowest <= belief.concentration(GRID, beliefs, noisy, NOISE, 64.0) <= highest
+    assert belief.concentration(GRID, beliefs[:0], noisy[:0], NOISE, 64.0) == 1.0
+    cells[:, 32:] = np.nan  # impossible extensions count for nothing
+    assert belief.concentration(GRID, beliefs, np.where(np.isnan(cells), np.nan, noisy), NOISE, 32.0) <= highest
+
+
+def test_one_clear_extension_behind_few_prefixes_is_seen_among_many_cells():
+    """Three prefixes of 3% to 5% behind which everybody goes on alike, in 2^14 cells whose noise has a deviation of
+    0.45%: the sum of the squares of the estimates is noise, and the likelihood is not."""
+    rng = np.random.default_rng(5)
+    prefixes = np.array([0.03, 0.04, 0.05])
+    beliefs = belief.updated(np.full((3, GRID.size), 1 / GRID.size), GRID.log_likelihood(prefixes, NOISE))
+    thetas = []
+    for _ in range(5):
+        noisy = rng.normal(size=(3, 1 << 14)) * NOISE.deviation
+        noisy[:, 7] += prefixes
+        thetas.append(belief.concentration(GRID, beliefs, noisy, NOISE, float(1 << 14)))
+    assert max(thetas) < 1
 
 
 def test_limits_lie_below_every_estimate_that_passes():

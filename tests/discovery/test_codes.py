@@ -10,12 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localdp.discovery.codes import Keys, Text, code_named
-from localdp.discovery.huffman import END, IMPOSSIBLE, code_lengths, code_words
+from localdp.discovery.huffman import IMPOSSIBLE, code_lengths, code_words
+from localdp.discovery.symbols import END, is_written_so, octets, symbols_of
 from localdp.errors import InvalidInputError
 
 
 def bits_of(row, length):
     return f"{int.from_bytes(row.tobytes(), 'big'):0{8 * row.size}b}"[:length]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([octets()[symbol] for symbol in range(32, len(octets()))]), max_size=12))
+def test_every_text_is_written_in_one_way(pieces):
+    text = b"".join(pieces)
+    symbols = symbols_of(text)
+    assert b"".join(octets()[symbol] for symbol in symbols) == text
+    assert all(is_written_so(symbols[:count]) for count in range(len(symbols) + 1))
+    given_so = [octets().index(piece) for piece in pieces if piece] + [END]
+    assert is_written_so(given_so) == (given_so == symbols)
 
 
 @settings(deadline=None, max_examples=60)
@@ -96,13 +108,13 @@ def test_the_code_of_texts_is_complete_and_no_word_begins_another():
     words = sorted(f"{word:0{size}b}" for word, size in code_words())
     assert sum(2.0**-size for size in code_lengths()) == 1
     assert not any(later.startswith(word) for word, later in pairwise(words))
-    assert len(words) == END + 1
+    assert len(words) == len(octets()) > END
     assert max(code_lengths()) <= 16
 
 
 def test_common_words_take_few_bits():
-    lengths = Text(16).encode(["the", "because", "internet"]).lengths
-    assert lengths.tolist() == [16, 39, 36]
+    lengths = Text(64).encode(["the", "because", "internet", "https://docs.python.org/3/library/os.html"]).lengths
+    assert lengths.tolist() == [11, 38, 37, 127]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 5, 12])

@@ -193,8 +193,9 @@ def test_results_come_when_all_rounds_are_over():
         ({"bits": 65}, InvalidInputError, "the number of bits of a key"),
         ({"bits": 48, "most_bytes": 8}, InvalidInputError, "give one of the two"),
         ({"most_bytes": 0}, InvalidInputError, "most_bytes, the bytes of the longest text"),
-        ({"rounds": 9}, InvalidInputError, "the number of rounds must be a whole number from 1 to 8"),
+        ({"rounds": 25}, InvalidInputError, "the number of rounds must be a whole number from 1 to 24"),
         ({"rounds": 2, "bits": 64}, InvalidInputError, "values of 64 bits cannot be found in 2 rounds"),
+        ({"users": 500}, TooFewReportsError, "500 users are too few for values of 64 bits: every round needs 150"),
         ({"name": 5}, InvalidInputError, "the name of a discovery is text, not int"),
     ],
 )
@@ -209,8 +210,8 @@ def test_parameters_that_cannot_be_used_are_refused(options, error_type, message
         ([], EmptyError, "no values were given"),
         (["tea"] * 99, TooFewReportsError, "99 users are too few"),
         ("tea", InvalidInputError, "not one text"),
-        (["tea", 5] * 60, InvalidInputError, "every value must be a text"),
-        ([5, "tea"] * 60, InvalidInputError, "every key must be a whole number"),
+        (["tea", 5] * 600, InvalidInputError, "every value must be a text"),
+        ([5, "tea"] * 600, InvalidInputError, "every key must be a whole number"),
         (7, InvalidInputError, "one value for each user"),
     ],
 )

@@ -10,8 +10,9 @@ import pytest
 from small_discovery import DESIGN, answered, keys, small
 
 import localdp as ldp
+from localdp.discovery import places
 from localdp.discovery.design import Design
-from localdp.discovery.groups import Groups
+from localdp.discovery.places import PLACES, Span
 from localdp.discovery.rounds import Round
 from localdp.errors import BudgetError, InvalidInputError, PlanError, PlanLimitError, PlanMismatchError
 from localdp.randomness.keystream import seeded
@@ -22,10 +23,11 @@ def device(folder, discovery=None, **options):
 
 
 def device_in_group(tmp_path, group, **options):
-    """A device of this group; a new device is in it with probability 0.2 or more."""
-    return next(
-        made for made in (device(tmp_path / str(place), **options) for place in range(300)) if made.group == group
-    )
+    """A device that answers this round; a new device does with probability 0.2 or more."""
+    ends = np.cumsum(DESIGN.shares) * PLACES // 100
+    first = 0 if not group else int(ends[group - 1])
+    devices = (device(tmp_path / str(number), **options) for number in range(300))
+    return next(made for made in devices if first <= made.place < ends[group])
 
 
 def test_a_device_answers_the_round_of_its_group_and_no_other(tmp_path):
@@ -43,7 +45,7 @@ def test_a_device_answers_once_whatever_it_is_asked(tmp_path):
     batch = client.report(40_000, asked.to_json())
     assert all(client.report(value, asked.to_json()) == batch for value in (40_000, 7, None))
     again = device(client._store.folder)  # after a restart
-    assert again.group == 0
+    assert again.place == client.place
     assert again.report(7, asked.to_json()) == batch
     assert again.spent == 4.0
 
@@ -52,7 +54,7 @@ def test_a_second_document_for_the_same_round_gets_no_second_answer(tmp_path):
     """Whoever publishes two lists of candidates for round 1 learns from a device about one of them only."""
     asked = small().advance(answered(small(), keys(20_000)), small().round).round
     fewer = replace(asked.candidates, open=asked.candidates.open[:2])
-    rounds = [asked, Round.make(asked.discovery, 1, fewer, 4.0)]
+    rounds = [asked, Round.make(asked.discovery, 1, fewer, 4.0, asked.span)]
     client = device_in_group(tmp_path, 1)
     client.report(40_000, rounds[0].to_json())
     with pytest.raises(PlanMismatchError, match="has answered another document of this discovery, and answers once"):
@@ -67,7 +69,7 @@ def test_a_round_of_another_discovery_is_refused(tmp_path):
 
 def test_a_round_that_asks_for_more_than_its_discovery_is_refused(tmp_path):
     """The document says that it belongs to this discovery, and its plan has a larger epsilon."""
-    greedy = Round.make(small().fingerprint, 0, small()._candidates, 8.0)
+    greedy = Round.make(small().fingerprint, 0, small()._candidates, 8.0, Span(0, PLACES))
     with pytest.raises(PlanLimitError, match="asks for epsilon 8, and this device gives at most 4"):
         device(tmp_path).report(7, greedy.to_json())
 
@@ -98,9 +100,7 @@ def test_a_value_of_another_kind_is_refused_in_every_group(tmp_path):
         lambda _: "no JSON",
         lambda _: "[]",
         lambda document: json.dumps(document | {"format": "other"}),
-        lambda document: json.dumps(document | {"design": {"shares": []}}),
-        lambda document: json.dumps(document | {"design": {"shares": [1, -1]}}),
-        lambda document: json.dumps(document | {"design": 5}),
+        lambda document: json.dumps({key: document[key] for key in list(document)[1:]}),
     ],
 )
 def test_what_is_not_a_discovery_is_refused(tmp_path, damage):
@@ -108,16 +108,14 @@ def test_what_is_not_a_discovery_is_refused(tmp_path, damage):
         ldp.DiscoveryClient(damage(json.loads(small().to_json())), store=tmp_path)
 
 
-def test_devices_are_drawn_into_groups_by_their_shares():
-    """20,000 draws: each count is binomial, and 5.5 deviations are exceeded once in 10 million times."""
-    drawn = np.bincount(Groups(DESIGN.shares).draw(20_000, seeded(5)), minlength=4)
-    for count, share in zip(drawn, DESIGN.shares, strict=True):
-        assert abs(count - 200 * share) < 5.5 * np.sqrt(200 * share * (1 - share / 100))
+def test_all_places_are_equally_likely():
+    """20,000 draws in four equal parts: each count is binomial, and 5.5 deviations are exceeded once in 10 million."""
+    drawn = np.bincount(places.draw(20_000, seeded(5)) * 4 // PLACES, minlength=4)
+    assert (abs(drawn - 5_000) < 5.5 * np.sqrt(5_000 * 3 / 4)).all()
 
 
-def test_the_group_of_a_device_differs_between_discoveries(tmp_path):
-    groups = {device(tmp_path, small(str(number))).group for number in range(40)}
-    assert len(groups) > 1  # all 40 are equal with probability 0.4^39
+def test_the_place_of_a_device_differs_between_discoveries(tmp_path):
+    assert len({device(tmp_path, small(str(number))).place for number in range(5)}) == 5
 
 
 def test_a_round_by_devices_keeps_what_they_hold(tmp_path):

@@ -12,6 +12,7 @@ other would otherwise get one new permanent response after the other.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from localdp.client.record import Record
 from localdp.client.store import Store
@@ -35,10 +36,11 @@ class Budget:
         """What this device has spent, through this and any other process."""
         return math.fsum(self._store.read().paid.values())
 
-    def pay(self, digest: bytes, epsilon: float) -> None:
+    def pay(self, digest: bytes, epsilon: float, before: Callable[[], None] | None = None) -> None:
         """Record the spending of what the digest stands for, unless it was paid for before.
 
-        When this returns, the payment is on the disk. A `BudgetError` says that the cap is reached.
+        When this returns, the payment is on the disk. A `BudgetError` says that the cap is reached. `before` is called
+        just before a new payment is written, under the lock of the store, and never for one that was made before.
         """
         if digest in self._paid:  # payments are never taken back, so there is no need to look at the disk
             return
@@ -53,6 +55,8 @@ class Budget:
                     f"a new value would spend epsilon {epsilon:.6g}, and this device has spent {spent:.6g} of "
                     f"at most {self.most:g}: it reports no new values, and nothing was released"
                 )
+            if before is not None:
+                before()
             return record.with_payment(digest, epsilon)
 
         self._paid = frozenset(self._store.change(with_payment).paid)

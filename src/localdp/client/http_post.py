@@ -30,13 +30,21 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str | Non
 
     An `OSError` says that there was no answer, or none in time.
     """
-    request = _Watched(url, body, headers, method="POST")
+    return _asked(_Watched(url, body, headers, method="POST"), most=0)
+
+
+def get(url: str, headers: dict[str, str], most: int) -> tuple[int, str | None, bytes]:
+    """The status, the Retry-After and what the server says, at most so many bytes; otherwise like `post`."""
+    return _asked(_Watched(url, None, headers, method="GET"), most)
+
+
+def _asked(request: _Watched, most: int) -> tuple[int, str | None, bytes]:
     timer = Timer(DEADLINE, request.hang_up)
     timer.daemon = True
     with suppress(RuntimeError):  # no threads can be started while Python ends; then only TIMEOUT holds
         timer.start()
     try:
-        return _answer(request)
+        return _answer(request, most)
     except (HTTPException, ValueError, OSError) as error:
         if request.late:
             raise TimeoutError(f"the server did not answer within {DEADLINE:g} seconds") from error
@@ -47,11 +55,14 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str | Non
         timer.cancel()
 
 
-def _answer(request: _Watched) -> tuple[int, str | None, bytes]:
+def _answer(request: _Watched, most: int) -> tuple[int, str | None, bytes]:
     try:
         with _opener().open(request, timeout=TIMEOUT) as response:
+            said = response.read(most + 1) if most else b""
             request.check_in_time()
-            return response.status, None, b""
+            if len(said) > most:
+                raise ValueError("a longer answer than can be used")
+            return response.status, None, said
     except HTTPError as error:
         with error:
             request.check_in_time()

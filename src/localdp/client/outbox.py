@@ -75,10 +75,18 @@ class Outbox:
             "remove its folder there"
         )
 
-    def put(self, body: bytes, upload: Upload) -> None:
-        """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock."""
+    @property
+    def address(self) -> str | None:
+        """The address that the client's own waiting reports were made for, if it is known."""
+        return self._own.address
+
+    def put(self, body: bytes, upload: Upload, upload_id: bytes | None = None) -> None:
+        """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock.
+
+        The upload id is drawn at random unless it is given.
+        """
         self.check_room()
-        self._own.put(body, upload.address if isinstance(upload, HttpUpload) else None)
+        self._own.put(body, upload.address if isinstance(upload, HttpUpload) else None, upload_id)
 
     def flush(self, upload: Upload, until: float = math.inf) -> Delivery:
         """Try to send every waiting report once, first those of the client's plan, until one fails for now."""

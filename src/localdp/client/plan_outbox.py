@@ -78,8 +78,11 @@ class PlanOutbox:
             return None
         return None if data is None else data.decode("ascii", "replace")
 
-    def put(self, body: bytes, address: str | None) -> None:
-        """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock."""
+    def put(self, body: bytes, address: str | None, upload_id: bytes | None = None) -> None:
+        """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock.
+
+        The upload id is drawn at random unless it is given.
+        """
         for folder in (self.folder.parent, self.folder):
             make_private(folder)
             if stat.S_IMODE(folder.stat().st_mode) != FOLDER_MODE:
@@ -90,7 +93,8 @@ class PlanOutbox:
             (self.folder / "address").unlink(missing_ok=True)  # or this report would be sent there
         elif address != self.address:
             write_private(self.folder / "address", address.encode("ascii"))
-        upload_id = os.urandom(_ID_BYTES)
+        if upload_id is None:
+            upload_id = os.urandom(_ID_BYTES)
         data = _MAGIC + upload_id + body
         write_private(self.folder / f"{upload_id.hex()}{_SUFFIX}", data + hashlib.sha256(data).digest())
 

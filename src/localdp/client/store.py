@@ -3,6 +3,7 @@
     device, device.copy   the record (see `record`), twice
     lock                  held while the record is read and changed; it says whether the folder was used
     outbox/               see `outbox`
+    discoveries/          the answers of this device in discoveries (see `localdp.discovery.device`)
 
 Each copy is written beside its place, flushed to the disk and renamed. So a crash leaves the old copy or the new one,
 never half of one. Nothing is released before both copies are written. If one of them is lost or damaged later, the
@@ -38,6 +39,7 @@ from localdp.errors import InvalidInputError, StoreError
 from localdp.formats.atomic_write import sync_folder
 
 _NAMES = ("device.copy", "device")
+_KEPT = frozenset({"outbox", "discoveries"})
 _USED = b"This folder belongs to a device that has been used. Do not remove single files from it.\n"
 
 
@@ -104,7 +106,7 @@ class Store:
 
     def _check_unused(self) -> None:
         """A folder with files of a device, and without its record, must not pass for a new device."""
-        if content(self.folder / "lock") or "outbox" in names(self.folder):
+        if content(self.folder / "lock") or not _KEPT.isdisjoint(names(self.folder)):
             raise StoreError(
                 f"the store {self.folder} was used before, and both copies of its record are gone, so nobody knows "
                 "what this device has spent, and it reports nothing. Bring back the files from a backup. Removing the "

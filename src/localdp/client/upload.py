@@ -101,6 +101,11 @@ class HttpUpload:
 
 def by_http(url: str, fingerprint: str, token: str | None = None) -> HttpUpload:
     """A function that posts batches to this URL. A URL without a path is completed to the collector's route."""
+    return to_route(url, f"/v1/plans/{fingerprint}/reports", token)
+
+
+def to_route(url: str, route: str, token: str | None = None) -> HttpUpload:
+    """A function that posts batches to this URL, which is completed by the route if it has no path."""
     parts = _split(url)
     whole = parts.path not in ("", "/")
     if parts.query and not whole:
@@ -114,7 +119,7 @@ def by_http(url: str, fingerprint: str, token: str | None = None) -> HttpUpload:
     headers = {"Content-Type": "application/octet-stream", "User-Agent": "localdp"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
-    return HttpUpload(url if whole else f"{url.rstrip('/')}/v1/plans/{fingerprint}/reports", headers)
+    return HttpUpload(url if whole else f"{url.rstrip('/')}{route}", headers)
 
 
 def _split(url: str) -> SplitResult:

@@ -14,7 +14,7 @@ from starlette.routing import Route as StarletteRoute
 from localdp.collector.guard import CORS, Guard
 from localdp.collector.openapi import document
 from localdp.collector.problems import Problem, not_found
-from localdp.collector.routes import ROUTES, uploads
+from localdp.collector.routes import ROUTES, discoveries, uploads
 from localdp.collector.routes.pages import page_routes
 from localdp.collector.routes.route import Endpoint, Route
 from localdp.collector.service import Service
@@ -47,8 +47,9 @@ def create_app(service: Service) -> Guard:
 
 
 def _mounted(service: Service, route: Route) -> StarletteRoute:
-    endpoint = uploads.Uploads(service, route) if route is uploads.ROUTE else Endpoint(service, route)
-    return StarletteRoute(route.path, endpoint, methods=[route.method])
+    kinds = ((uploads.ROUTE, uploads.Uploads), (discoveries.UPLOADS, discoveries.RoundUploads))
+    kind = next((kind for special, kind in kinds if route is special), Endpoint)
+    return StarletteRoute(route.path, kind(service, route), methods=[route.method])
 
 
 def _preflights() -> list[StarletteRoute]:

@@ -39,7 +39,11 @@ class Terms:
 
 @dataclass(frozen=True)
 class Collection:
-    """A plan with its terms, as it is stored. `begins`, `ends` and `closed` are seconds since 1970."""
+    """A plan with its terms, as it is stored. `begins`, `ends` and `closed` are seconds since 1970.
+
+    Uploads are known by `fingerprint_bytes`, and their batches begin with `wire_bytes`, the plan's own fingerprint. The
+    two differ for a round of a discovery, whose number `discovery` is: several rounds may have the same plan.
+    """
 
     id: int
     plan: Plan
@@ -49,6 +53,8 @@ class Collection:
     begins: float
     ends: float
     fingerprint_bytes: bytes
+    wire_bytes: bytes
+    discovery: int | None = None
 
     def state(self, now: float) -> str:
         """`planned`, `open` or `closed`."""
@@ -65,6 +71,7 @@ class Collections:
         self._lock = threading.Lock()
         self._by_name: dict[str, Collection] = {}
         self._by_id: dict[int, Collection] = {}
+        self._rounds: dict[str, Collection] = {}
 
     def known(self, name: str) -> Collection | None:
         """The collection of this name if it is in memory: for the event loop, which must not wait."""
@@ -76,7 +83,20 @@ class Collections:
         if found is None and is_name(name):
             with self._database.reading() as session:
                 stored = plans.find(session, name)
-            found = None if stored is None else self._keep(stored)
+            found = None if stored is None or stored.discovery is not None else self._keep(stored)
+        return found
+
+    def known_round(self, name: str) -> Collection | None:
+        """The round of a discovery with this fingerprint, if it is in memory."""
+        return self._rounds.get(name)
+
+    def find_round(self, name: str) -> Collection | None:
+        """The round of a discovery with this fingerprint, or with these first 16 digits of it."""
+        found = self._rounds.get(name)
+        if found is None and is_name(name):
+            with self._database.reading() as session:
+                stored = plans.find(session, name)
+            found = None if stored is None or stored.discovery is None else self._keep(stored)
         return found
 
     def by_id(self, plan: int) -> Collection:
@@ -86,9 +106,9 @@ class Collections:
         return self._by_id[plan]
 
     def every(self) -> list[Collection]:
-        """All collections, the newest first."""
+        """All collections, the newest first, without the rounds of discoveries."""
         self.refresh()
-        return sorted(self._by_id.values(), key=lambda one: -one.id)
+        return sorted((one for one in self._by_id.values() if one.discovery is None), key=lambda one: -one.id)
 
     def refresh(self) -> None:
         """Read what was added or closed."""
@@ -116,7 +136,8 @@ class Collections:
         collection = _collection(stored, Plan.from_json(stored.document) if known is None else known.plan)
         with self._lock:
             self._by_id[stored.id] = collection
-            self._by_name[stored.fingerprint] = self._by_name[stored.fingerprint[: plans.SHORT]] = collection
+            names = self._by_name if stored.discovery is None else self._rounds
+            names[stored.fingerprint] = names[stored.fingerprint[: plans.SHORT]] = collection
         return collection
 
 
@@ -139,7 +160,7 @@ def requested(body: Any, most_items: int) -> tuple[Plan, Terms]:
         raise
     except LocalDPError as error:
         raise invalid(str(error), "invalid-plan") from error
-    return plan, _terms(body)
+    return plan, terms_in(body)
 
 
 def _plan(body: dict[str, Any], most_items: int) -> Plan:
@@ -168,7 +189,8 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
     return Plan.from_json(Plan(domain, mechanism, **given).to_json())
 
 
-def _terms(body: dict[str, Any]) -> Terms:
+def terms_in(body: dict[str, Any]) -> Terms:
+    """The terms that a request asks for; a `Problem` that says what cannot be used."""
     given = {name: body[name] for name in _BESIDE if body.get(name) is not None}
     for name, longest in _LONGEST.items():
         text = given.get(name, "")
@@ -215,8 +237,8 @@ def _is_clean(text: str) -> bool:
 def _collection(stored: plans.StoredPlan, plan: Plan) -> Collection:
     terms = Terms(**json.loads(stored.settings))
     begins, ends = _moments(terms)
-    fingerprint = bytes.fromhex(stored.fingerprint)
-    return Collection(stored.id, plan, terms, stored.created, stored.closed, begins, ends, fingerprint)
+    own, wire = bytes.fromhex(stored.fingerprint), bytes.fromhex(plan.fingerprint)
+    return Collection(stored.id, plan, terms, stored.created, stored.closed, begins, ends, own, wire, stored.discovery)
 
 
 def day_of(seconds: float) -> int:

@@ -90,7 +90,9 @@ class Folder:
             if self._stopping.is_set():
                 return False
             try:
-                behind |= self.fold(self._collections.by_id(plan)).more
+                collection = self._collections.by_id(plan)
+                if collection.discovery is None:  # a round of a discovery is counted once, when it ends
+                    behind |= self.fold(collection).more
             except FoldConflictError:
                 continue  # another collector counts this plan
             except Exception as error:  # one damaged plan must not stop the counting of the others
@@ -116,7 +118,7 @@ class Folder:
                 piece = session.gather(collection.id, PIECE, max(1, PIECE_BYTES // plan.mechanism.report_bytes))
             if not piece.days:
                 return Folded(0, more=False)
-            parts = {day.day: _part(plan, day.rows, self._random) for day in piece.days}
+            parts = {day.day: counted(plan, day.rows, self._random) for day in piece.days}
             self._writer.run(lambda session: _count(session, piece, parts))
             self._metrics.observe("fold", time.perf_counter() - started)
             self._metrics.add("uploads_folded", piece.uploads)
@@ -135,7 +137,7 @@ def _rest(took: float, every: float, *, behind: bool) -> float:
     return min(took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
 
 
-def _part(plan: Plan, rows: bytes, random: np.random.Generator) -> tuple[Aggregate, int]:
+def counted(plan: Plan, rows: bytes, random: np.random.Generator) -> tuple[Aggregate, int]:
     """The counts of these rows, and about how many of them look forged."""
     reports = tested = reports_in(rows, plan)
     if len(reports) > TESTED:

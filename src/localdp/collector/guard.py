@@ -32,7 +32,9 @@ CORS: tuple[tuple[bytes, bytes], ...] = (
 
 
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
-_OPEN = re.compile(r"/v1/plans/[^/]+/(reports|document)|/client/.+")
+_OPEN = re.compile(
+    r"/v1/plans/[^/]+/(reports|document)|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.+"
+)
 
 
 class Guard:

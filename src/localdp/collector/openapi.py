@@ -17,6 +17,14 @@ _IN_PATH = {
         "The plan's fingerprint, or its first 16 digits.",
         {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
     ),
+    "discovery": (
+        "The discovery's fingerprint, or its first 16 digits.",
+        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
+    ),
+    "round": (
+        "The round's fingerprint: the SHA-256 of its document, in hex.",
+        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
+    ),
     "token": ("The id of the token.", {"type": "integer", "minimum": 1}),
 }
 _PROBLEM = {

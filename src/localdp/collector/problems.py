@@ -52,6 +52,12 @@ def unknown_plan() -> Problem:
     return Problem(404, "no-such-plan", "this collector has no such plan: name it by its fingerprint, in hex digits")
 
 
+def unknown_discovery() -> Problem:
+    """There is no such discovery here, or no such round of it."""
+    detail = "this collector has no such discovery, or no such round of it: name them by their fingerprints"
+    return Problem(404, "no-such-discovery", detail)
+
+
 def unauthorized(detail: str) -> Problem:
     """A token is missing or not valid."""
     return Problem(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})

@@ -13,6 +13,7 @@ from localdp.collector.answering import Answering
 from localdp.collector.bodies import Body, Memory
 from localdp.collector.checking import Checker
 from localdp.collector.collections import Collection, Collections, is_name
+from localdp.collector.discoveries import Discoveries
 from localdp.collector.folding import Folder
 from localdp.collector.metrics import Metrics
 from localdp.collector.problems import unknown_plan
@@ -41,6 +42,7 @@ class Service:
         self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting)
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
         self.answering = Answering(self.database, self.folder, settings.answer_time)
+        self.discoveries = Discoveries(self.database, self.writer, self.collections, settings.fold_every)
         self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
         self._pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="localdp-answers")
@@ -52,9 +54,11 @@ class Service:
         self.collections.refresh()
         self.folder.start()
         self.retention.start()
+        self.discoveries.start()
 
     def stop(self) -> None:
         """Store what waits, end the threads and close the database."""
+        self.discoveries.stop()
         self.retention.stop()
         self.folder.stop()
         self.writer.stop()

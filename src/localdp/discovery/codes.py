@@ -3,11 +3,12 @@
 A key is a whole number below 2^48 or 2^64 (any number of bits from 1 to 64), and its bits are its binary digits, the
 highest first. All keys have the same length.
 
-A text is its bytes in UTF-8 and an end mark, each written in a Huffman code. Common letters take 4 or 5 bits and rare
-bytes up to 16, so that a word of 7 letters takes about 35 bits instead of 56, and fewer rounds find it. The code is
-fixed and public (see `huffman`). A text may begin with any bits, so every extension of a prefix is possible until the
-end mark is reached; behind the end mark there are only zeros. Two texts never share all their bits, because no code
-word begins another one.
+A text is written in symbols (bytes, pieces that are common in words and addresses, and an end mark, see `symbols`), and
+each symbol in a Huffman code. A word of 7 letters takes about 32 bits instead of 56, and an address about half of what
+its bytes would take, so that fewer rounds find it. The code is fixed and public. A text may begin with any bits, so
+every extension of a prefix is possible until the end mark is reached; behind the end mark there are only zeros. Two
+texts never share all their bits, because no code word begins another one. Some bits spell a text in another way than
+it is written, with two short pieces in the place of a long one; no value begins with them.
 
 Both know which values they cannot write: a number that is no key, a text of more than `most_bytes` bytes, and
 text that is not Unicode. Such a value is *outside*, and a device that holds one reports the catch-all of every plan.
@@ -15,6 +16,7 @@ text that is not Unicode. Such a value is *outside*, and a device that holds one
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,16 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.discovery import huffman
-from localdp.discovery.huffman import END, IMPOSSIBLE, States, code_lengths, code_words
+from localdp.discovery.design import MOST_ROUNDS
+from localdp.discovery.huffman import IMPOSSIBLE, States, code_lengths, code_words
+from localdp.discovery.symbols import END, is_written_so, symbols_of
 from localdp.errors import InvalidInputError
 from localdp.types import Flags, Indices, Rows
 from localdp.validation import check_no_table, checked_amount, shown
 
-STORED_BITS = 192
-"""The bits that are kept of a text: more than the rounds of a discovery can reach."""
 LONGEST_TEXT = 1 << 16
 FIRST_BITS, LATER_BITS = 21, 15
 """The bits that the first round and each later one can take on, with room for a hundred candidates."""
+WORD_BITS = 64
+"""The bits that rounds are planned for if nobody says how long texts are: words of about 14 letters."""
+_BITS_OF_A_BYTE = 3.5  # of addresses and longer English text; see docs/discovery.md for other texts
+_STORED_BITS = (192, 1024)  # the least and the most that is kept of a text: more than the rounds can reach
 
 
 @dataclass(frozen=True)
@@ -169,10 +175,12 @@ class Text(Code):
 
     @property
     def planned_bits(self) -> int:
-        return min(self._longest, 64)
+        wanted = max(WORD_BITS, math.ceil(_BITS_OF_A_BYTE * self.most_bytes))
+        return min(self._longest, wanted, FIRST_BITS + LATER_BITS * (MOST_ROUNDS - 2))
 
     def bits_in(self, rounds: int) -> int:
-        return max(self.planned_bits, min(self._longest, FIRST_BITS + LATER_BITS * (rounds - 2), STORED_BITS))
+        most = min(self._longest, 8 * self.row_bytes)
+        return max(min(self.planned_bits, WORD_BITS), min(most, FIRST_BITS + LATER_BITS * (rounds - 2)))
 
     @property
     def _longest(self) -> int:
@@ -181,10 +189,11 @@ class Text(Code):
 
     @property
     def row_bytes(self) -> int:
-        return STORED_BITS // 8
+        least, most = _STORED_BITS
+        return max(least, min(8 * self.most_bytes, most)) // 8
 
     def document(self) -> dict[str, Any]:
-        return {"kind": "text", "most_bytes": self.most_bytes, "code": list(code_lengths())}
+        return {"kind": "text", "most_bytes": self.most_bytes, "code": huffman.name()}
 
     def encode(self, values: Any) -> Encoded:
         listed = _listed(values)
@@ -202,12 +211,10 @@ class Text(Code):
             return bytes(self.row_bytes), 0
         words = code_words()
         number = length = 0
-        for symbol in (*octets, END):
+        for symbol in symbols_of(octets):
             word, size = words[symbol]
             number, length = number << size | word, length + size
-            if length >= STORED_BITS + 16:
-                break
-        spare = STORED_BITS - length
+        spare = 8 * self.row_bytes - length
         stored = number << spare if spare >= 0 else number >> -spare
         return stored.to_bytes(self.row_bytes, "big"), length
 
@@ -237,8 +244,9 @@ class Text(Code):
         try:
             octets.decode("utf-8")
         except UnicodeDecodeError as error:
-            return error.reason == "unexpected end of data"
-        return True
+            if error.reason != "unexpected end of data":
+                return False
+        return len(octets) <= self.most_bytes and is_written_so(huffman.symbols_in(row, length))
 
     def shown_prefix(self, row: bytes, length: int) -> str:
         return huffman.octets_of(row, length)[0].decode("utf-8", "ignore") + "..."

@@ -31,7 +31,8 @@ do; so we look for the design whose error stays below `ENOUGH` for the smallest 
 hardly depends on the number of rounds, and every round takes time, so a round more must gain 1%. The last group has
 at least 10% of the users, so that there is an estimate that had no part in choosing the survivors.
 
-Shares are whole percents, so that a device can draw its group exactly.
+Shares are whole percents, or tenths of a percent where there are more than eight groups, so that a device can draw its
+group exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.errors import InvalidInputError
+from localdp.errors import InvalidInputError, LocalDPError, TooFewReportsError
 from localdp.mechanisms import LinearLocalHashing
 from localdp.types import Vector
 
@@ -54,11 +55,16 @@ PRICE = 1e-4
 SURVIVORS = 1 << 12
 """The most candidates that the last group counts."""
 ENOUGH = 0.2
-MOST_ROUNDS = 8
+MOST_ROUNDS = 24
+"""The most groups: with more, a group is too small a part of the users to find anything."""
 LEAST_LAST = 10
 """The smallest percentage of the users in the last group."""
+LEAST_USERS = 150
+"""The fewest users of a round, in expectation; with less than 100 reports a round is not evaluated."""
 WORTH_A_ROUND = 1.01
 """By how much the reach may be larger than the least one if that takes fewer rounds."""
+_FEW = 8  # rounds of extension: with more, shares are given in tenths of a percent
+_USUAL_BITS = 10  # in a round; designs with many more rounds than that are not looked at
 _CERTAIN = 64  # the fewest candidates that a round must have room for
 
 
@@ -129,28 +135,44 @@ def best_design(total: int, users: int, epsilon: float, top: int, *, alike: bool
     """
     variance = LinearLocalHashing(CELLS, epsilon).variance(1)
     designs = []
-    for extending in range(1, MOST_ROUNDS) if rounds is None else [rounds - 1]:
+    most = min(MOST_ROUNDS, max(_FEW, -(-total // _USUAL_BITS)))
+    for extending in range(1, most) if rounds is None else [rounds - 1]:
         bits = split_bits(total, extending)
-        if bits is not None:
-            shares = _allotments(extending)
-            reach = _reach(shares / 100, bits, users, variance, top, alike)
+        shares = _allotments(extending, LEAST_USERS / users)
+        if bits is not None and len(shares):
+            reach = _reach(shares / shares[0].sum(), bits, users, variance, top, alike)
             place = int(np.argmin(reach))
             designs.append(Design(tuple(shares[place].tolist()), bits, float(f"{min(reach[place], 1.0):.3g}")))
     if not designs:
-        raise InvalidInputError(f"values of {total} bits cannot be found in {rounds} rounds: use more, at most 8")
+        raise _impossible(total, users, rounds)
     least = min(design.reach for design in designs)
     return next(design for design in designs if design.reach <= WORTH_A_ROUND * least)
 
 
-def _allotments(extending: int) -> Any:
-    """Percentages for every round: of the first, of the later ones, which are equal, and of the last group."""
+def _impossible(total: int, users: int, rounds: int | None) -> LocalDPError:
+    """Why there is no design."""
+    if rounds is not None and split_bits(total, rounds - 1) is None:
+        return InvalidInputError(
+            f"values of {total} bits cannot be found in {rounds} rounds: use {MOST_ROUNDS} or fewer, and more than {rounds} if values are long"
+        )
+    return TooFewReportsError(
+        f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more"
+    )
+
+
+def _allotments(extending: int, least: float) -> Any:
+    """The share of every round: of the first, of the later ones, which are equal, and of the last group.
+
+    No group has a smaller share of the users than `least`.
+    """
+    whole, step = (100, 1) if extending < _FEW else (1000, 5)
     found = []
-    for last in range(LEAST_LAST, 50, 2):
+    for last in range(LEAST_LAST * whole // 100, whole // 2, whole // 50):
         if extending == 1:
-            found.append([100 - last, last])
-        for each in range(3, (96 - last) // (extending - 1), 1) if extending > 1 else ():
-            found.append([100 - last - each * (extending - 1), *[each] * (extending - 1), last])
-    return np.array(found, np.int64)
+            found.append([whole - last, last])
+        for each in range(3 * step, (96 * whole // 100 - last) // (extending - 1), step) if extending > 1 else ():
+            found.append([whole - last - each * (extending - 1), *[each] * (extending - 1), last])
+    return np.array([shares for shares in found if min(shares) >= least * whole], np.int64)
 
 
 def _reach(shares: Vector, bits: tuple[int, ...], users: int, variance: float, top: int, alike: bool) -> Vector:

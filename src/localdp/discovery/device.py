@@ -1,12 +1,34 @@
 """One device in a discovery: it knows which round it answers, and answers once.
 
-The group of a device is drawn by the shares of the rounds from a keystream, whose key is the first 16 bytes of
-HMAC-SHA-256(secret of the device, "localdp group/1", 0x00, the discovery's fingerprint). So it is the same
-whenever it is asked for, and never depends on the value.
+The place of a device (see `places`), which decides which round it answers, is drawn from a keystream whose key is the
+first 16 bytes of HMAC-SHA-256(secret of the device, "localdp place/1", 0x00, the discovery's fingerprint). So it is the
+same whenever it is asked for, and never depends on the value.
 
-The first report that a device makes in a discovery is written to its store before it is released, and is the only one:
-asked again, by whatever round and for whatever value, the device gives the same bytes or nothing. So a discovery spends
-epsilon once, also if somebody publishes two documents for the same round.
+The first report that a device makes in a discovery is the only one: asked again, by whatever round and for whatever
+value, the device gives the same bytes or nothing. So a discovery spends epsilon once, also if somebody publishes two
+documents for the same round. Under the lock of the store, first the report is written to its file, then the payment to
+the record, and only then the report is released:
+
+    the file    the record    what a device does that is asked
+    no          not paid      makes its report, writes it, pays, releases it
+    yes         not paid      (it was stopped between the two) pays, and releases the report in the file
+    yes         paid          releases the report in the file
+    no, or      paid          nothing: its report may have been released, and a second one would spend epsilon again;
+    damaged                   `StoreError`
+
+A store that an old backup has put back knows neither the file nor the payment. So the noise of the report is not drawn
+anew but from a keystream, as that of a permanent response is (see `localdp.client.secret`), for the message
+
+    the fingerprint of the round's document (32 bytes), the index of the value's cell (8 bytes, little-endian)
+
+and the fingerprint of the discovery in the place of the plan's. For the same value and document the same report comes
+out again; every other cell or document has a key of its own, because two answers with the same noise would give
+both away.
+
+    offset  bytes  content of the file
+    0       32     the fingerprint of the round's document
+    32      ..     the batch, as it is sent
+    ..      32     the SHA-256 of everything before
 """
 
 from __future__ import annotations
@@ -17,34 +39,42 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from localdp.client.budget import Budget
+from localdp.client.outbox import Delivery
 from localdp.client.private_files import content, make_private, write_private
 from localdp.client.secret import KEY_BYTES, Secret
 from localdp.client.store import Store
+from localdp.client.upload import Upload
+from localdp.discovery import places
 from localdp.discovery.codes import code_named
-from localdp.discovery.groups import Groups
+from localdp.discovery.delivery import RoundPost
 from localdp.discovery.rounds import Round
-from localdp.errors import InvalidInputError, PlanError, PlanLimitError, PlanMismatchError
-from localdp.formats import canonical_json
+from localdp.errors import PlanError, PlanLimitError, PlanMismatchError, StoreError
+from localdp.formats import batch, canonical_json
 from localdp.randomness.keystream import Keystream
-from localdp.validation import checked_amount, checked_epsilon
+from localdp.validation import checked_epsilon
 
-_FINGERPRINT_BYTES = 32
+_DIGEST_BYTES = 32
 
 
 class DiscoveryClient:
-    """One device: `group` is the round that it answers, and `report(value, document)` its report, for that round only.
+    """One device: `report(value, document)` is its report, if the round in the document asks it, and None otherwise.
+
+    `place` decides which round that is.
 
     `discovery` is the JSON of a discovery (`Discovery.to_json`), `store` the folder of the device, as for `Client`;
     `most` is its cap, over everything that it ever reports. A discovery that asks for a larger epsilon than
-    `most_epsilon` is a `PlanLimitError`.
+    `most_epsilon` is a `PlanLimitError`. `upload` is the address of the collector, or a function that takes a batch and
+    an upload id; `token` is sent with uploads. With it, `send(value)` fetches the round under way and answers it.
 
     >>> import tempfile
     >>> from localdp import Discovery
     >>> discovery = Discovery(bits=16, epsilon=2.0, users=10_000)
     >>> client = DiscoveryClient(discovery.to_json(), store=tempfile.mkdtemp())
     >>> answer = client.report(12_345, discovery.round.to_json())
-    >>> (answer is None) == (client.group != discovery.round.number)
+    >>> (answer is None) == (client.place >= discovery.round.span.end)
     True
     """
 
@@ -55,6 +85,8 @@ class DiscoveryClient:
         store: str | os.PathLike[str],
         most: float = 8.0,
         most_epsilon: float = 4.0,
+        upload: str | Upload | None = None,
+        token: str | None = None,
     ) -> None:
         document, self.fingerprint = _read(discovery)
         self.epsilon = checked_epsilon(document["epsilon"])
@@ -65,10 +97,12 @@ class DiscoveryClient:
         self.code = code_named(document["values"])
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._digest = Secret(self._store.secret, self.fingerprint).digest(b"discovery")
-        key = hmac.new(self._store.secret, b"localdp group/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
-        self.group = int(_groups(document).draw(1, Keystream(key[:KEY_BYTES]))[0])
-        """The number of the round that this device answers."""
+        self._secret = Secret(self._store.secret, self.fingerprint)
+        self._digest = self._secret.digest(b"discovery")
+        key = hmac.new(self._store.secret, b"localdp place/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
+        self.place = int(places.draw(1, Keystream(key[:KEY_BYTES]))[0])
+        """The place of this device: it answers the round whose span holds it."""
+        self._post = RoundPost(self._store, self.fingerprint, self._path, upload, token)
 
     @property
     def spent(self) -> float:
@@ -76,7 +110,7 @@ class DiscoveryClient:
         return self._budget.spent
 
     def report(self, value: str | int | None, document: str | bytes) -> bytes | None:
-        """A batch of one report for the round in the document; None if this device answers another round.
+        """A batch of one report for the round in the document; None if it does not ask this device.
 
         A value that the discovery cannot find (too long, out of range, None) is reported as the catch-all. A device
         that has answered gives the same bytes again; another document for the same round is a `PlanMismatchError`. What
@@ -86,24 +120,55 @@ class DiscoveryClient:
         if asked.discovery != self.fingerprint:
             raise PlanMismatchError("this round belongs to another discovery")
         encoded = self.code.encode([value])
-        if asked.number != self.group:
+        if not asked.span.holds(np.array([self.place]))[0]:
             return None
         known = self._answered(asked)
         if known is not None:
+            self._budget.pay(self._digest, self.epsilon)
             return known
-        made = asked.plan.privatize_indices(asked.candidates.indices(encoded)).to_bytes()
-        self._budget.pay(self._digest, self.epsilon)
-        return self._released(asked, made)
+        made = self._made(asked, int(asked.candidates.indices(encoded)[0]))
+        self._budget.pay(self._digest, self.epsilon, before=lambda: self._keep(asked, made))
+        known = self._answered(asked)
+        if known is None:
+            raise StoreError(
+                f"the store {self._store.folder} has paid for an answer in this discovery, and the file of the answer "
+                "is gone. A second answer would spend epsilon again, so this device gives none"
+            )
+        return known
 
-    def _released(self, asked: Round, made: bytes) -> bytes:
-        """The report, once it is on the disk; the one of another process if that was first."""
-        with self._store.explained("written"), self._store.locked():
-            known = self._answered(asked)
-            if known is not None:
-                return known
+    def send(self, value: str | int | None, document: str | bytes | None = None) -> Delivery:
+        """Answer the round under way if it asks this device, keep the report until it is delivered, and try to send it.
+
+        Without a document, that of the round under way is fetched from the collector. A device that is not asked sends
+        nothing; call this again in a later round. Once it has answered, this only sends what still waits: the same
+        bytes with the same upload id.
+        """
+        if not self._post.posted:
+            asked = self._post.fetch() if document is None else document
+            if isinstance(asked, Delivery):
+                return asked
+            report = self.report(value, asked)
+            if report is None:
+                return Delivery()
+            self._post.put(report, Round.from_json(asked).fingerprint)
+        return self._post.flush()
+
+    def flush(self) -> Delivery:
+        """Try to send what waits."""
+        return self._post.flush()
+
+    def _made(self, asked: Round, cell: int) -> bytes:
+        """The report for a cell. Its noise follows from the secret of the device, the document and the cell."""
+        message = bytes.fromhex(asked.fingerprint) + cell.to_bytes(8, "little")
+        rows = asked.plan.mechanism.privatize(np.array([cell], np.int64), Keystream(self._secret.key(message)))
+        return batch.pack(asked.plan.fingerprint, rows)
+
+    def _keep(self, asked: Round, made: bytes) -> None:
+        """Write the report to its file, unless another process has been there. The caller holds the store's lock."""
+        if content(self._path) is None:
             make_private(self._path.parent)
-            write_private(self._path, bytes.fromhex(asked.fingerprint) + made)
-            return made
+            data = bytes.fromhex(asked.fingerprint) + made
+            write_private(self._path, data + sha256(data).digest())
 
     def _answered(self, asked: Round) -> bytes | None:
         """The report that this device has made in this discovery, if there is one."""
@@ -111,16 +176,22 @@ class DiscoveryClient:
             data = content(self._path)
         if data is None:
             return None
-        if data[:_FINGERPRINT_BYTES].hex() != asked.fingerprint:
+        inside, checksum = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+        if len(inside) <= _DIGEST_BYTES or sha256(inside).digest() != checksum:
+            raise StoreError(
+                f"the answer of this device in {self._path} is damaged. A second answer would spend epsilon again, so "
+                "this device gives none"
+            )
+        if inside[:_DIGEST_BYTES].hex() != asked.fingerprint:
             raise PlanMismatchError("this device has answered another document of this discovery, and answers once")
-        return data[_FINGERPRINT_BYTES:]
+        return inside[_DIGEST_BYTES:]
 
     @property
     def _path(self) -> Path:
         return self._store.folder / "discoveries" / self.fingerprint[:32]
 
     def __repr__(self) -> str:
-        return f"<DiscoveryClient of {self.fingerprint[:12]}, group {self.group}, spent {self.spent:.6g}>"
+        return f"<DiscoveryClient of {self.fingerprint[:12]}, place {self.place}, spent {self.spent:.6g}>"
 
 
 def _read(discovery: Any) -> tuple[dict[str, Any], str]:
@@ -133,14 +204,3 @@ def _read(discovery: Any) -> tuple[dict[str, Any], str]:
     if not isinstance(document, dict) or set(document) != keys or document["format"] != "localdp-discovery/1":
         raise PlanError('this is not a discovery: it is not a document "localdp-discovery/1"')
     return document, sha256(canonical_json.dumps(document).encode()).hexdigest()
-
-
-def _groups(document: dict[str, Any]) -> Groups:
-    """The groups of a discovery; `PlanError` if its shares are not whole numbers above 0."""
-    try:
-        shares = tuple(checked_amount(share, 1 << 16, "a share") for share in document["design"]["shares"])
-    except (InvalidInputError, KeyError, TypeError):
-        raise PlanError("this is not a discovery: the shares of its groups are not whole numbers above 0") from None
-    if not shares:
-        raise PlanError("this is not a discovery: it has no groups")
-    return Groups(shares)

@@ -11,13 +11,13 @@ import numpy as np
 
 from localdp.discovery import steps
 from localdp.discovery.belief import Grid, Noise
-from localdp.discovery.codes import Code, Keys, Text
-from localdp.discovery.design import CELLS, SURVIVORS, Design, best_design
+from localdp.discovery.codes import WORD_BITS, Code, Keys, Text
+from localdp.discovery.design import CELLS, MOST_ROUNDS, Design, best_design
 from localdp.discovery.found import Found, listed, posterior_of
-from localdp.discovery.groups import Groups
 from localdp.discovery.history import History
 from localdp.discovery.prefixes import Candidates
 from localdp.discovery.rounds import Round, first_candidates
+from localdp.discovery.schedule import Schedule
 from localdp.discovery.steps import Step
 from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsError
 from localdp.formats import canonical_json
@@ -78,13 +78,19 @@ class Discovery(Frozen):
             )
         self.top = checked_amount(top, _MOST_TOP, "the number of values to find")
         if rounds is not None:
-            checked_amount(rounds, 8, "the number of rounds")
+            checked_amount(rounds, MOST_ROUNDS, "the number of rounds")
         if not isinstance(name, str):
             raise InvalidInputError(f"the name of a discovery is text, not {type(name).__name__}")
         self.name = name
-        total = self.code.planned_bits if rounds is None else self.code.bits_in(rounds)
+        total = self._total(rounds, most_bytes is not None)
         self.design = best_design(total, self.users, self.epsilon, self.top, alike=self.code.alike, rounds=rounds)
         self._start()
+
+    def _total(self, rounds: int | None, said: bool) -> int:
+        """The bits to plan for. `said` tells whether somebody said how long texts are."""
+        if rounds is not None:
+            return self.code.bits_in(rounds)
+        return self.code.planned_bits if said or not self.code.alike else WORD_BITS
 
     @classmethod
     def designed(cls, code: Code, epsilon: float, users: int, top: int, name: str, design: Design) -> Self:
@@ -96,19 +102,20 @@ class Discovery(Frozen):
         return made
 
     def _start(self) -> None:
-        self.number = 0
+        self.number = self._used = 0
         self._candidates = first_candidates(self.code, self.design.bits[0])
         self._history: History | None = None
         self._unfinished: tuple[str, ...] = ()
+        self._short = self._over = False
         self._freeze()
 
-    @property
-    def groups(self) -> Groups:
-        """How devices are divided among the rounds."""
-        return Groups(self.design.shares)
+    @cached_property
+    def schedule(self) -> Schedule:
+        """How many bits and users the rounds have."""
+        return Schedule(self.code, self.design, self.users, LinearLocalHashing(CELLS, self.epsilon).variance(1))
 
     def to_json(self) -> str:
-        """What devices need to know beforehand, as canonical JSON: the kind of values, epsilon and the groups."""
+        """What devices need to know beforehand, as canonical JSON: the kind of values, and epsilon."""
         return canonical_json.dumps(self.document())
 
     def document(self) -> dict[str, Any]:
@@ -131,14 +138,22 @@ class Discovery(Frozen):
     @property
     def done(self) -> bool:
         """Whether all rounds are over, or nothing is left to ask for."""
-        return self.number >= self.design.rounds or self._candidates.cells < 2
+        return self._over or self._candidates.cells < 2
+
+    @property
+    def expected_rounds(self) -> int:
+        """How many rounds there will be in all, as far as can be foreseen; exact for keys."""
+        left = self.schedule.left(self._candidates.position) if len(self._candidates.open) else 0
+        return self.number if self.done else self.number + left + 1
 
     @cached_property
     def round(self) -> Round:
         """The round that is under way."""
         if self.done:
             raise InvalidInputError("this discovery is done: ask for its result()")
-        return Round.make(self.fingerprint, self.number, self._candidates, self.epsilon)
+        known = self._candidates
+        span = self.schedule.span(known.position, self._used, len(known.open), short=self._short)
+        return Round.make(self.fingerprint, self.number, known, self.epsilon, span)
 
     def advance(self, aggregate: Aggregate, of: Round | str) -> Self:
         """The discovery after the round under way, given the aggregate of its reports.
@@ -163,18 +178,22 @@ class Discovery(Frozen):
         estimate = aggregate.estimate()
         mechanism = current.plan.mechanism
         noise = Noise(aggregate.n, mechanism.variance(1), mechanism.excess_variance)
-        if self.number == self.design.rounds - 1:
+        known, used = self._candidates, current.span.end
+        if not len(known.open):
             assert self._history is not None  # noqa: S101 (for the type checker)
-            return self._next(steps.last(self._history, estimate, noise))
-        step = Step(self.code, self.grid, self.heavy, self._room())
+            last = steps.last(self._history, estimate, noise)
+            return self._at(self.number + 1, last, used, self._unfinished, over=True)
+        step = Step(self.code, self.grid, self.heavy, self.schedule.room(known.position + known.bits))
         if self._history is None:
-            return self._next(step.first(self._candidates, estimate, noise))
-        return self._next(step.later(self._history, self._candidates, estimate, noise))
+            return self._next(step.first(known, estimate, noise), used)
+        if self._short and not self.schedule.resolved(*step.explained(self._history, known, estimate, noise)):
+            return self._at(self.number + 1, self._history, used, self._unfinished)
+        return self._next(step.later(self._history, known, estimate, noise), used)
 
     @cached_property
     def grid(self) -> Grid:
         """The shares on which beliefs are computed."""
-        return Grid.of(self.users, LinearLocalHashing(CELLS, self.epsilon).variance(1))
+        return Grid.of(self.users, self.schedule.variance)
 
     @property
     def heavy(self) -> float:
@@ -185,7 +204,7 @@ class Discovery(Frozen):
         """The values that were found, when the discovery is done."""
         if not self.done:
             raise InvalidInputError(
-                f"this discovery is not done: round {self.number} of {self.design.rounds} is under way"
+                f"this discovery is not done: round {self.number} of {self.expected_rounds} is under way"
             )
         history = self._history
         assert history is not None  # noqa: S101 (for the type checker)
@@ -214,45 +233,39 @@ class Discovery(Frozen):
         if not self._unfinished:
             return ()
         named = ", ".join(repr(prefix) for prefix in self._unfinished)
-        return (
-            f"Some values were too long to be found whole in {self.design.rounds} rounds; they begin with {named}.",
-        )
+        return (f"Some values were too long to be found whole in {self.number} rounds; they begin with {named}.",)
 
-    def _room(self) -> int:
-        """How many open candidates fit into the next round, with the bits that it is planned to have."""
-        following = self.number + 1
-        if following >= len(self.design.bits):
-            return SURVIVORS
-        return max(1, (CELLS - 1 - SURVIVORS) >> self.design.bits[following])
-
-    def _next(self, history: History) -> Self:
-        """The discovery with one more round over."""
-        number, unfinished = self.number + 1, self._unfinished
-        if number == len(self.design.bits):  # only whole values are asked for from now on
+    def _next(self, history: History, used: int) -> Self:
+        """The discovery with one more round over, which counts."""
+        unfinished = self._unfinished
+        if not self.schedule.left(history.position):  # only whole values are asked for from now on
             unfinished = self._named(history)
             history = history.take(history.finished)
-        return self._resumed(number, history, unfinished)
+        opened = int((~history.finished).sum())
+        short = self.schedule.is_short(history.position, used, opened)
+        return self._at(self.number + 1, history, used, unfinished, short=short)
 
-    def _resumed(self, number: int, history: History | None, unfinished: tuple[str, ...]) -> Self:
-        """This discovery where `number` rounds are over, with this history."""
-        if history is None:
-            return self
+    def _at(
+        self,
+        number: int,
+        history: History,
+        used: int,
+        unfinished: tuple[str, ...],
+        *,
+        short: bool = False,
+        over: bool = False,
+    ) -> Self:
+        """This discovery where `number` rounds are over, and so many places used, with this history."""
         following = object.__new__(type(self))
         for name in ("code", "epsilon", "users", "top", "name", "design"):
             setattr(following, name, getattr(self, name))
-        following.number, following._history, following._unfinished = number, history, unfinished
+        following.number, following._used, following._history = number, used, history
+        following._unfinished, following._short, following._over = unfinished, short, over
         opened = history.rows[~history.finished]
-        bits = self._bits(number, history.position, len(opened)) if len(opened) else 0
+        bits = self.schedule.bits(history.position, len(opened))
         following._candidates = Candidates(history.position, bits, opened, history.rows[history.finished])
         following._freeze()
         return following
-
-    def _bits(self, number: int, position: int, opened: int) -> int:
-        """The bits that a round asks for: those that are planned, and more for text if there are few candidates."""
-        planned = self.design.bits[number]
-        if isinstance(self.code, Keys):
-            return min(planned, self.code.bits - position)
-        return max(planned, ((CELLS - 1 - SURVIVORS) // opened).bit_length() - 1)
 
     def _named(self, history: History) -> tuple[str, ...]:
         """The likeliest prefixes that are not finished, for people."""
@@ -284,5 +297,5 @@ class Discovery(Frozen):
         return saved
 
     def __repr__(self) -> str:
-        state = "done" if self.done else f"round {self.number} of {self.design.rounds}"
+        state = "done" if self.done else f"round {self.number} of {self.expected_rounds}"
         return f"<Discovery {self.fingerprint[:12]}: top {self.top} of {self.users:,} users, {state}>"

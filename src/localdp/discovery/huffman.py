@@ -1,10 +1,8 @@
-"""The code of texts: a Huffman code over bytes and an end mark, as a table and as a tree of states.
-
-It follows from the weights below, which are rough frequencies of letters in English text with room for every byte.
-"""
+"""The code of texts: a Huffman code over symbols (see `symbols`), as a table and as a tree of states."""
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -12,19 +10,14 @@ from functools import cache, cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.discovery.symbols import END, octets, weights
+from localdp.formats import canonical_json
+
 States = NDArray[np.int16]
 """States of a code, each behind some bits."""
 
-END = 256
-"""The symbol of the end mark; the others are the bytes 0 to 255."""
 IMPOSSIBLE = -1
 """The state behind bits that no value has."""
-
-_LETTERS = "etaoinsrhldcumfpgwybvkxjqz"  # from the most frequent letter of English to the rarest
-_LETTER_WEIGHTS = (
-    1270, 906, 817, 751, 697, 675, 633, 599, 609, 403, 425, 278, 276, 241, 223, 193, 202, 236, 197, 149, 98, 77, 15, 15,
-    10, 7,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,9 +34,9 @@ class Tree:
 
 @cache
 def code_lengths() -> tuple[int, ...]:
-    """The number of bits of each byte and of the end mark, by Huffman's algorithm; ties go to the smaller symbols."""
+    """The number of bits of each symbol, by Huffman's algorithm; ties go to the smaller symbols."""
     heap: list[tuple[int, int, tuple[int, ...]]] = [
-        (weight, symbol, (symbol,)) for symbol, weight in enumerate(_weights())
+        (weight, symbol, (symbol,)) for symbol, weight in enumerate(weights())
     ]
     lengths = [0] * len(heap)
     heapq.heapify(heap)
@@ -67,22 +60,6 @@ def code_words() -> tuple[tuple[int, int], ...]:
         words[symbol] = word, size
         word += 1
     return tuple(words)
-
-
-def _weights() -> list[int]:
-    """Rough frequencies of bytes in texts, and of the end of a text."""
-    weights = [1] * 257
-    weights[0x80:0xC0] = [12] * 64  # second and later bytes of other letters
-    weights[0xC2:0xF0] = [10] * 46
-    weights[0x21:0x7F] = [8] * 94
-    for signs, weight in (("0123456789", 40), ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 20), (" -./_:'", 80)):
-        for sign in signs:
-            weights[ord(sign)] = weight
-    for letter, weight in zip(_LETTERS, _LETTER_WEIGHTS, strict=True):
-        weights[ord(letter)] = weight
-    weights[0xC3] = 40  # begins the accented letters of Western Europe
-    weights[END] = 1_800
-    return weights
 
 
 @cache
@@ -116,16 +93,30 @@ def extended(state: int, bits: int) -> States:
     return states
 
 
-def octets_of(row: bytes, length: int) -> tuple[bytes, bool]:
-    """The bytes that the first `length` bits spell, and whether the end mark follows them."""
-    known, state, octets = tree(), 0, bytearray()
+def symbols_in(row: bytes, length: int) -> list[int]:
+    """The symbols that the first `length` bits spell, as far as they are whole; the end mark is the last one."""
+    known, state = tree(), 0
+    found: list[int] = []
     number = int.from_bytes(row, "big")
     for place in range(8 * len(row) - 1, 8 * len(row) - 1 - length, -1):
         edge = (state, number >> place & 1)
         symbol = known.symbols.get(edge)
-        if symbol == END:
-            return bytes(octets), True
         if symbol is not None:
-            octets.append(symbol)
+            found.append(symbol)
+        if symbol == END:
+            break
         state = int(known.step[edge])
-    return bytes(octets), False
+    return found
+
+
+def octets_of(row: bytes, length: int) -> tuple[bytes, bool]:
+    """The bytes that the first `length` bits spell, and whether the end mark follows them."""
+    found, pieces = symbols_in(row, length), octets()
+    return b"".join(pieces[symbol] for symbol in found), bool(found) and found[-1] == END
+
+
+@cache
+def name() -> str:
+    """What identifies the code: the SHA-256 of its symbols and of the lengths of their code words."""
+    table = {"symbols": [piece.hex() for piece in octets()], "lengths": list(code_lengths())}
+    return hashlib.sha256(canonical_json.dumps(table).encode()).hexdigest()

@@ -1,8 +1,8 @@
 """One round of a discovery: an ordinary plan over numbered cells, and the list of candidates that gives them meaning.
 
 The plan alone does not tell which prefix a cell stands for. So devices get the document of the round, in canonical
-JSON: the fingerprint of the discovery, the number of the round, the candidates in hexadecimal, and the plan. Its own
-fingerprint is the SHA-256 of that text. Whoever counts reports says under which round they were made, and another
+JSON: the fingerprint of the discovery, the number of the round, the span of places that is asked, the candidates in
+hexadecimal, and the plan. Its own fingerprint is the SHA-256 of that text. Whoever counts reports says under which round they were made, and another
 round's reports are refused although their plan may be the same.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from localdp.discovery.codes import Code
+from localdp.discovery.places import PLACES, Span
 from localdp.discovery.prefixes import Candidates, in_order, prefix_rows
 from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
@@ -29,7 +30,8 @@ _SMALL = 1 << 12  # cells: up to here every mechanism is compared, beyond it llh
 
 
 class Round(Frozen):
-    """A round that is under way: its `number` (from 0), its `candidates`, and the `plan` under which devices report.
+    """A round that is under way: its `number` (from 0), its `candidates`, the `plan` under which devices report, and
+    the `span` of places that devices have which are asked.
 
     >>> from localdp import Discovery
     >>> question = Discovery(bits=16, epsilon=2.0, users=10_000).round
@@ -39,21 +41,22 @@ class Round(Frozen):
     True
     """
 
-    def __init__(self, discovery: str, number: int, candidates: Candidates, plan: Plan) -> None:
+    def __init__(self, discovery: str, number: int, candidates: Candidates, plan: Plan, span: Span) -> None:
         self.discovery = discovery
         self.number = number
         self.candidates = candidates
         self.plan = plan
+        self.span = span
         if plan.domain.size != candidates.cells or plan.domain.other != candidates.cells - 1:
             raise PlanError("the plan of this round does not have a cell for each of its candidates and a catch-all")
         self._freeze()
 
     @classmethod
-    def make(cls, discovery: str, number: int, candidates: Candidates, epsilon: float) -> Self:
+    def make(cls, discovery: str, number: int, candidates: Candidates, epsilon: float, span: Span) -> Self:
         """The round of a discovery with these candidates."""
         size = candidates.cells
         plan = Plan(size, "auto" if size <= _SMALL else "llh", epsilon, other=size - 1)
-        return cls(discovery, number, candidates, plan)
+        return cls(discovery, number, candidates, plan, span)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -71,6 +74,8 @@ class Round(Frozen):
                 "format": _FORMAT,
                 "discovery": self.discovery,
                 "round": self.number,
+                "from": self.span.first,
+                "to": self.span.end,
                 "position": self.candidates.position,
                 "bits": self.candidates.bits,
                 "open": _as_hex(self.candidates.open, self.candidates.position),
@@ -93,7 +98,8 @@ class Round(Frozen):
             candidates = Candidates(
                 position, bits, _from_hex(document["open"], position), _from_hex(document["finished"], position)
             )
-            made = cls(document["discovery"], document["round"], candidates, plan)
+            span = Span(document["from"], document["to"])
+            made = cls(document["discovery"], document["round"], candidates, plan, span)
         except LocalDPError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
@@ -126,6 +132,9 @@ def first_candidates(code: Code, bits: int) -> Candidates:
 def _check_numbers(document: dict[str, Any], position: Any, bits: Any) -> None:
     whole = all(type(number) is int and 0 <= number <= 1 << 16 for number in (position, bits, document["round"]))
     if not whole or bits > LARGEST_SIZE.bit_length() or document["format"] != _FORMAT:
+        raise ValueError
+    first, end = document["from"], document["to"]
+    if type(first) is not int or type(end) is not int or not 0 <= first < end <= PLACES:
         raise ValueError
     if not isinstance(document["discovery"], str) or len(bytes.fromhex(document["discovery"])) != 32:
         raise ValueError

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from localdp.discovery import places
 from localdp.discovery.discovery import LEAST_REPORTS, Discovery
 from localdp.discovery.found import Found
 from localdp.errors import EmptyError, InvalidInputError, TooFewReportsError
@@ -57,17 +58,17 @@ def run(discovery: Discovery, values: Any, *, seed: int | None = None, progress:
     """All rounds of a new discovery, with one user for each value."""
     encoded = discovery.code.encode(values)
     source = keystream.secure() if seed is None else keystream.seeded(seed)
-    groups = discovery.groups.draw(len(encoded), source)
+    drawn = places.draw(len(encoded), source)
     while not discovery.done:
         current = discovery.round
-        part = encoded[np.flatnonzero(groups == discovery.number)]
+        part = encoded[np.flatnonzero(current.span.holds(drawn))]
         if not len(part):
             raise TooFewReportsError(f"no user was drawn into round {discovery.number}: there are too few users")
         rows = current.plan.mechanism.privatize(current.candidates.indices(part), source.branch())
         aggregate = Aggregate(current.plan, current.plan.mechanism.tally(rows), len(part))
         discovery = discovery.advance(aggregate, current)
         if progress is not None:
-            progress(discovery.number, discovery.design.rounds)
+            progress(discovery.number, discovery.expected_rounds)
     found = discovery.result()
     return _with_all_users(found, len(encoded))
 

@@ -1,4 +1,4 @@
-"""A discovery on the disk: what it is, and what its rounds have measured so far, as JSON with a checksum."""
+"""The state of a discovery as text: what it is, and what its rounds have measured so far, as JSON with a checksum."""
 
 from __future__ import annotations
 
@@ -23,33 +23,52 @@ Kind = TypeVar("Kind", bound=Discovery)
 
 def save(discovery: Discovery, path: str | os.PathLike[str]) -> None:
     """Write a file with the state of the discovery."""
-    history = discovery._history
-    state = {
-        "discovery": discovery.document(),
-        "round": discovery.number,
-        "unfinished": list(discovery._unfinished),
-        "history": None if history is None else _written(history),
-    }
-    text = canonical_json.dumps(state)
     with atomic_write(path) as temporary:
-        temporary.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n", "utf-8")
+        temporary.write_text(state_of(discovery), "utf-8")
 
 
 def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
     """The discovery in a file, as far as it had come."""
     try:
-        digest, text = checked_regular_file(path, ArchiveError).read_text("utf-8").removesuffix("\n").split("\n")
-    except ValueError:
+        return from_state(kind, checked_regular_file(path, ArchiveError).read_text("utf-8"), str(path))
+    except UnicodeDecodeError:
         raise ArchiveError(f"{path} is not a saved discovery") from None
+
+
+def state_of(discovery: Discovery) -> str:
+    """The state of the discovery, on two lines: a checksum, and JSON."""
+    history = discovery._history
+    state = {
+        "discovery": discovery.document(),
+        "round": discovery.number,
+        "used": discovery._used,
+        "short": discovery._short,
+        "over": discovery._over,
+        "unfinished": list(discovery._unfinished),
+        "history": None if history is None else _written(history),
+    }
+    text = canonical_json.dumps(state)
+    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n"
+
+
+def from_state(kind: type[Kind], saved: str, name: str = "this text") -> Kind:
+    """The discovery with this state. Text that is not one, or was altered, is an `ArchiveError`."""
+    try:
+        digest, text = saved.removesuffix("\n").split("\n")
+    except ValueError:
+        raise ArchiveError(f"{name} is not a saved discovery") from None
     if hashlib.sha256(text.encode()).hexdigest() != digest:
-        raise ArchiveError(f"{path} is not a saved discovery, or was cut short or altered: its checksum does not match")
+        raise ArchiveError(f"{name} is not a saved discovery, or was cut short or altered: its checksum does not match")
     try:
         state = canonical_json.loads(text)
         start = _started(kind, state["discovery"])
-        history = None if state["history"] is None else _read(state["history"], start)
-        return start._resumed(state["round"], history, tuple(state["unfinished"]))
+        if state["history"] is None:
+            return start
+        history = _read(state["history"], start)
+        flags = {"short": state["short"], "over": state["over"]}
+        return start._at(state["round"], history, state["used"], tuple(state["unfinished"]), **flags)
     except (LocalDPError, KeyError, TypeError, ValueError) as error:
-        raise ArchiveError(f"{path} is not a usable discovery: {type(error).__name__} {error}") from None
+        raise ArchiveError(f"{name} is not a usable discovery: {type(error).__name__} {error}") from None
 
 
 def _started(kind: type[Kind], document: dict[str, Any]) -> Kind:

@@ -15,7 +15,22 @@ from localdp.discovery.history import UNFINISHED, History, Measured
 from localdp.discovery.huffman import IMPOSSIBLE
 from localdp.discovery.prefixes import Candidates, in_order, with_bits
 from localdp.estimate import Estimate
-from localdp.types import Vector
+from localdp.types import Indices, Vector
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a later round has shown: estimated shares of the cells of open and of finished candidates, the beliefs
+    about them before the round, and how users go on behind a prefix.
+    """
+
+    cells: Any
+    of_open: Matrix
+    of_finished: Vector
+    priors: Matrix
+    whole: Matrix
+    theta: float
+    extensions: float
 
 
 @dataclass(frozen=True)
@@ -50,22 +65,38 @@ class Step:
 
     def later(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
         """The candidates after a later round."""
-        shares = estimate.frequencies[:-1] / noise.users
-        count = len(candidates.open)
-        of_open, of_finished = (
-            shares[: count << candidates.bits].reshape(count, 1 << candidates.bits),
-            shares[count << candidates.bits :],
+        seen = self._seen(history, candidates, estimate, noise)
+        measured = replace(history, rounds=(*history.rounds, Measured(noise, seen.theta, seen.extensions)))
+        return self._chosen(
+            measured, candidates, seen.cells, seen.of_open, seen.of_finished, seen.priors, seen.whole, noise
         )
+
+    def explained(
+        self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise
+    ) -> tuple[Vector, Vector]:
+        """For each open candidate, its share as the round before estimated it, and that of its extensions that are
+        certainly heavy.
+        """
+        seen = self._seen(history, candidates, estimate, noise)
+        rows, columns = self._promising(seen.cells, seen.of_open, seen.priors, noise)
+        estimates = seen.of_open[rows, columns]
+        sure = belief.chances_of(self.grid, seen.priors, rows, estimates, noise, self.heavy) > belief.SURE
+        before = np.clip(history.estimates[: len(candidates.open), -1], 0, 1)
+        return before, np.bincount(rows[sure], estimates[sure], len(before)).astype(np.float64)
+
+    def _seen(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> _Seen:
+        shares = estimate.frequencies[:-1] / noise.users
+        count, size = len(candidates.open), 1 << candidates.bits
+        of_open = shares[: count * size].reshape(count, size)
         cells = _cells_of(self.code, candidates)
         extensions = float((cells != IMPOSSIBLE).sum()) / count if count else 1.0
         beliefs = history.beliefs(self.grid)
         opened, whole = beliefs[:count], beliefs[count:]
         sure = self.grid.tail(opened, self.heavy) > belief.SURE
-        before = history.rounds[-1].noise
-        theta = belief.concentration(of_open[sure], noise, history.estimates[:count][sure, -1], before, extensions)
+        possible = np.where(cells[sure] != IMPOSSIBLE, of_open[sure], np.nan)
+        theta = belief.concentration(self.grid, opened[sure], possible, noise, extensions)
         priors = opened @ self.grid.spread(theta, extensions)
-        measured = replace(history, rounds=(*history.rounds, Measured(noise, theta, extensions)))
-        return self._chosen(measured, candidates, cells, of_open, of_finished, priors, whole, noise)
+        return _Seen(cells, of_open, shares[count * size :], priors, whole, theta, extensions)
 
     def _chosen(
         self,
@@ -108,8 +139,7 @@ class Step:
     ) -> tuple[Kept, Kept]:
         """The extensions that are kept: prefixes that are still open, and whole values."""
         position = candidates.position + candidates.bits
-        lowest = belief.limits(self.grid, priors, noise, self.heavy, PRICE)
-        rows, columns = belief.promising(of_open, cells != IMPOSSIBLE, lowest)
+        rows, columns = self._promising(cells, of_open, priors, noise)
         estimates = of_open[rows, columns]
         chances = belief.chances_of(self.grid, priors, rows, estimates, noise, self.heavy)
         kept = Kept(rows, columns, estimates, chances)
@@ -117,6 +147,11 @@ class Step:
         opened = belief.best(kept.take(~final), PRICE, self.room, belief.SPARE if self.code.alike else 0.0)
         finished = belief.best(kept.take(final), PRICE, SURVIVORS)
         return self._plausible(opened, candidates), self._plausible(finished, candidates)
+
+    def _promising(self, cells: Any, of_open: Matrix, priors: Matrix, noise: Noise) -> tuple[Indices, Indices]:
+        """The extensions that are looked at one by one: numbers of open candidates, and of their extensions."""
+        lowest = belief.limits(self.grid, priors, noise, self.heavy, PRICE)
+        return belief.promising(of_open, cells != IMPOSSIBLE, lowest)
 
     def _plausible(self, kept: Kept, candidates: Candidates) -> Kept:
         """Those that begin a value."""

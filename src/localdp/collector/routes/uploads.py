@@ -52,13 +52,17 @@ class Uploads(Endpoint):
         await send({"type": "http.response.start", "status": 201 if new else 200, "headers": [length, *_JSON]})
         await send({"type": "http.response.body", "body": body})
 
+    async def collection(self, scope: Scope) -> Collection:
+        """What the uploads are for, by the path of the request."""
+        name = scope["path_params"]["plan"]
+        return self.service.collections.known(name) or await self.service.collection(name)
+
     async def _take(self, scope: Scope, receive: Receive) -> bool:
         """Read, check and store an upload; whether it is new."""
         if scope["query_string"]:
             self.check_query(Request(scope))
         service = self.service
-        name = scope["path_params"]["plan"]
-        collection = service.collections.known(name) or await service.collection(name)
+        collection = await self.collection(scope)
         now = time.time()
         check_open(collection, now)
         headers = scope["headers"]
@@ -69,7 +73,7 @@ class Uploads(Endpoint):
         try:
             data = await body.read(headers, receive)
             plan = collection.plan
-            count = measured(data, collection.fingerprint_bytes, plan.mechanism.report_bytes)
+            count = measured(data, collection.wire_bytes, plan.mechanism.report_bytes)
             if count:
                 rows = data[HEADER_BYTES:]  # the writer checks them, together with others
             elif len(data) <= _AT_ONCE:

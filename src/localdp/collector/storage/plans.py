@@ -1,4 +1,7 @@
-"""The table of plans. A plan is never changed; it can only be closed."""
+"""The table of plans. A plan is never changed; it can only be closed.
+
+The rounds of discoveries are in it as well, under the fingerprint of the round, with the number of their discovery.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from localdp.collector.storage.database import Row, Session
 SHORT = 16
 """The hexadecimal digits of a fingerprint that are enough to name a plan."""
 
-_COLUMNS = "SELECT id, fingerprint, document, settings, created, closed FROM plans"
+_COLUMNS = "SELECT id, fingerprint, document, settings, created, closed, discovery FROM plans"
 
 
 @dataclass(frozen=True)
@@ -22,16 +25,19 @@ class StoredPlan:
     settings: str
     created: int
     closed: int | None
+    discovery: int | None = None
 
 
-def add(session: Session, fingerprint: str, document: str, settings: str, now: int) -> StoredPlan | None:
+def add(
+    session: Session, fingerprint: str, document: str, settings: str, now: int, discovery: int | None = None
+) -> StoredPlan | None:
     """Store a plan; None if one with this fingerprint, or one with the same beginning, is there."""
     rows = session.execute(
-        "INSERT INTO plans (fingerprint, short, document, settings, created) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO plans (fingerprint, short, document, settings, created, discovery) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING RETURNING id",
-        (fingerprint, fingerprint[:SHORT], document, settings, now),
+        (fingerprint, fingerprint[:SHORT], document, settings, now, discovery),
     )
-    return StoredPlan(rows[0][0], fingerprint, document, settings, now, None) if rows else None
+    return StoredPlan(rows[0][0], fingerprint, document, settings, now, None, discovery) if rows else None
 
 
 def find(session: Session, name: str) -> StoredPlan | None:

@@ -66,6 +66,35 @@ STEPS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE TABLE probes (id BIGINT PRIMARY KEY, written BIGINT NOT NULL)",
     ),
+    (
+        # A round of a discovery takes uploads as a plan does, and has a row among the plans, under the fingerprint of
+        # the round. `discovery` is None for all other plans.
+        "ALTER TABLE plans ADD COLUMN discovery BIGINT",
+        # `state` is the state of the discovery as the library saves it; `round` is the number of the round under way,
+        # and grows with every change of the state. `done` is when it ended.
+        """CREATE TABLE discoveries (
+            id {serial},
+            fingerprint TEXT NOT NULL UNIQUE,
+            short TEXT NOT NULL UNIQUE,
+            document TEXT NOT NULL,
+            settings TEXT NOT NULL,
+            state TEXT NOT NULL,
+            round BIGINT NOT NULL,
+            created BIGINT NOT NULL,
+            done BIGINT
+        )""",
+        # `reports` and `suspect` are known when a round is over.
+        """CREATE TABLE rounds (
+            discovery BIGINT NOT NULL,
+            number BIGINT NOT NULL,
+            plan BIGINT NOT NULL,
+            document TEXT NOT NULL,
+            needed BIGINT NOT NULL,
+            reports BIGINT,
+            suspect BIGINT,
+            PRIMARY KEY (discovery, number)
+        )""",
+    ),
 )
 
 
