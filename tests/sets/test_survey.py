@@ -216,7 +216,7 @@ def test_candidates_that_are_no_itemsets_are_refused(candidates):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"users": 399}, TooFewReportsError, "at least 400 users"),
+        ({"users": 999}, TooFewReportsError, "at least 1,000 users"),
         ({"epsilon": 0}, ldp.LocalDPError, "epsilon"),
         ({"top": 0}, InvalidInputError, "the number of items to find"),
         ({"largest": 11}, InvalidInputError, "largest, the number of items in an itemset"),

@@ -4,31 +4,7 @@ The place of a device (see `places`), which decides which round it answers, is d
 first 16 bytes of HMAC-SHA-256(secret of the device, "localdp place/1", 0x00, the discovery's fingerprint). So it is the
 same whenever it is asked for, and never depends on the value.
 
-The first report that a device makes in a discovery is the only one: asked again, by whatever round and for whatever
-value, the device gives the same bytes or nothing. So a discovery spends epsilon once, also if somebody publishes two
-documents for the same round. Under the lock of the store, first the report is written to its file, then the payment to
-the record, and only then the report is released:
-
-    the file    the record    what a device does that is asked
-    no          not paid      makes its report, writes it, pays, releases it
-    yes         not paid      (it was stopped between the two) pays, and releases the report in the file
-    yes         paid          releases the report in the file
-    no, or      paid          nothing: its report may have been released, and a second one would spend epsilon again;
-    damaged                   `StoreError`
-
-A store that an old backup has put back knows neither the file nor the payment. So the noise of the report is not drawn
-anew but from a keystream, as that of a permanent response is (see `localdp.client.secret`), for the message
-
-    the fingerprint of the round's document (32 bytes), the index of the value's cell (8 bytes, little-endian)
-
-and the fingerprint of the discovery in the place of the plan's. For the same value and document the same report comes
-out again; every other cell or document has a key of its own, because two answers with the same noise would give
-both away.
-
-    offset  bytes  content of the file
-    0       32     the fingerprint of the round's document
-    32      ..     the batch, as it is sent
-    ..      32     the SHA-256 of everything before
+The first report that a device makes in a discovery is the only one (`localdp.client.one_answer`).
 """
 
 from __future__ import annotations
@@ -36,27 +12,24 @@ from __future__ import annotations
 import hmac
 import os
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from localdp.client.budget import Budget
+from localdp.client.one_answer import OneAnswer
 from localdp.client.outbox import Delivery
-from localdp.client.private_files import content, make_private, write_private
-from localdp.client.secret import KEY_BYTES, Secret
+from localdp.client.secret import KEY_BYTES
 from localdp.client.store import Store
 from localdp.client.upload import Upload
 from localdp.discovery import places
 from localdp.discovery.codes import code_named
 from localdp.discovery.delivery import RoundPost
 from localdp.discovery.rounds import Round
-from localdp.errors import PlanError, PlanLimitError, PlanMismatchError, StoreError
+from localdp.errors import PlanError, PlanLimitError, PlanMismatchError
 from localdp.formats import batch, canonical_json
 from localdp.randomness.keystream import Keystream
 from localdp.validation import checked_epsilon
-
-_DIGEST_BYTES = 32
 
 
 class DiscoveryClient:
@@ -97,12 +70,11 @@ class DiscoveryClient:
         self.code = code_named(document["values"])
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._secret = Secret(self._store.secret, self.fingerprint)
-        self._digest = self._secret.digest(b"discovery")
+        self._answer = OneAnswer(self._store, self._budget, self.fingerprint, self.epsilon, "discovery", "discoveries")
         key = hmac.new(self._store.secret, b"localdp place/1\0" + bytes.fromhex(self.fingerprint), sha256).digest()
         self.place = int(places.draw(1, Keystream(key[:KEY_BYTES]))[0])
         """The place of this device: it answers the round whose span holds it."""
-        self._post = RoundPost(self._store, self.fingerprint, self._path, upload, token)
+        self._post = RoundPost(self._store, self.fingerprint, self._answer.path, upload, token)
 
     @property
     def spent(self) -> float:
@@ -122,19 +94,12 @@ class DiscoveryClient:
         encoded = self.code.encode([value])
         if not asked.span.holds(np.array([self.place]))[0]:
             return None
-        known = self._answered(asked)
-        if known is not None:
-            self._budget.pay(self._digest, self.epsilon)
-            return known
-        made = self._made(asked, int(asked.candidates.indices(encoded)[0]))
-        self._budget.pay(self._digest, self.epsilon, before=lambda: self._keep(asked, made))
-        known = self._answered(asked)
-        if known is None:
-            raise StoreError(
-                f"the store {self._store.folder} has paid for an answer in this discovery, and the file of the answer "
-                "is gone. A second answer would spend epsilon again, so this device gives none"
-            )
-        return known
+        cell = asked.candidates.indices(encoded)
+
+        def made(stream: Keystream) -> bytes:
+            return batch.pack(asked.plan.fingerprint, asked.plan.mechanism.privatize(cell, stream))
+
+        return self._answer.to(asked.fingerprint, cell.tolist(), made)
 
     def send(self, value: str | int | None, document: str | bytes | None = None) -> Delivery:
         """Answer the round under way if it asks this device, keep the report until it is delivered, and try to send it.
@@ -156,39 +121,6 @@ class DiscoveryClient:
     def flush(self) -> Delivery:
         """Try to send what waits."""
         return self._post.flush()
-
-    def _made(self, asked: Round, cell: int) -> bytes:
-        """The report for a cell. Its noise follows from the secret of the device, the document and the cell."""
-        message = bytes.fromhex(asked.fingerprint) + cell.to_bytes(8, "little")
-        rows = asked.plan.mechanism.privatize(np.array([cell], np.int64), Keystream(self._secret.key(message)))
-        return batch.pack(asked.plan.fingerprint, rows)
-
-    def _keep(self, asked: Round, made: bytes) -> None:
-        """Write the report to its file, unless another process has been there. The caller holds the store's lock."""
-        if content(self._path) is None:
-            make_private(self._path.parent)
-            data = bytes.fromhex(asked.fingerprint) + made
-            write_private(self._path, data + sha256(data).digest())
-
-    def _answered(self, asked: Round) -> bytes | None:
-        """The report that this device has made in this discovery, if there is one."""
-        with self._store.explained("read"):
-            data = content(self._path)
-        if data is None:
-            return None
-        inside, checksum = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
-        if len(inside) <= _DIGEST_BYTES or sha256(inside).digest() != checksum:
-            raise StoreError(
-                f"the answer of this device in {self._path} is damaged. A second answer would spend epsilon again, so "
-                "this device gives none"
-            )
-        if inside[:_DIGEST_BYTES].hex() != asked.fingerprint:
-            raise PlanMismatchError("this device has answered another document of this discovery, and answers once")
-        return inside[_DIGEST_BYTES:]
-
-    @property
-    def _path(self) -> Path:
-        return self._store.folder / "discoveries" / self.fingerprint[:32]
 
     def __repr__(self) -> str:
         return f"<DiscoveryClient of {self.fingerprint[:12]}, place {self.place}, spent {self.spent:.6g}>"

@@ -3,6 +3,7 @@
 sizes       how large the sets are, and the set size that follows from it
 candidates  the itemsets that are counted, and which of them a user holds
 rounds      what one group of users is asked
+groups      which round a user answers
 protocol    the rounds one after the other, each leading to the next
 saved       a survey on the disk
 device      one user: a group, and one report
@@ -12,8 +13,9 @@ check       what a user tells, by running every random input
 """
 
 from localdp.sets.check import check_survey
+from localdp.sets.device import SurveyClient
 from localdp.sets.found import FoundSets
 from localdp.sets.protocol import Survey
 from localdp.sets.run import itemsets, survey
 
-__all__ = ["FoundSets", "Survey", "check_survey", "itemsets", "survey"]
+__all__ = ["FoundSets", "Survey", "SurveyClient", "check_survey", "itemsets", "survey"]

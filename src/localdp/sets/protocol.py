@@ -28,9 +28,9 @@ from localdp.formats import canonical_json
 from localdp.frozen import Frozen
 from localdp.items import Item
 from localdp.plan import Aggregate
-from localdp.rounds.groups import Groups
 from localdp.sets.candidates import Itemset, likeliest
 from localdp.sets.found import FoundSets, found
+from localdp.sets.groups import Groups
 from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
 from localdp.validation import checked_amount, checked_epsilon, checked_users
@@ -38,6 +38,8 @@ from localdp.validation import checked_amount, checked_epsilon, checked_users
 FORMAT = "localdp-sets/1"
 LEAST_REPORTS = 100
 """The fewest reports of a round."""
+LEAST_USERS = 1_000
+"""The fewest users, so that every round can expect twice its fewest reports."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
 _TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.4  # of the others, in round 1; the rest counts the candidates
 _CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 3  # for each that is wanted
@@ -96,10 +98,9 @@ class Survey(Frozen):
             raise InvalidInputError("a survey of sets needs at least two items")
         self.epsilon = checked_epsilon(epsilon)
         self.users = checked_users(users)
-        if self.users < ROUNDS * LEAST_REPORTS:
+        if self.users < LEAST_USERS:
             raise TooFewReportsError(
-                f"a survey of sets needs at least {ROUNDS * LEAST_REPORTS} users, and some thousands to find anything, "
-                f"not {users}"
+                f"a survey of sets needs at least {LEAST_USERS:,} users, and some thousands to find much, not {users}"
             )
         self.largest = checked_amount(largest, _MOST_LARGEST, "largest, the number of items in an itemset,")
         self.top = checked_amount(top, _MOST_TOP, "the number of items to find")

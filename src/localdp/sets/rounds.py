@@ -2,7 +2,7 @@
 
 A round asks for the *size* of what a user holds, or for the *set* itself; and either of all items, or of a list of
 candidates, which are itemsets. Devices get the document of the round in canonical JSON. Its fingerprint is the SHA-256
-of that text: two rounds may have the same plan, and still ask for different things.
+of that text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from functools import cached_property
 from typing import Any, Self
 
+from localdp.domain import Domain
 from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
@@ -46,10 +47,18 @@ class Round(Frozen):
         """The number of items of the survey."""
         self.plan = plan
         self.classes = SizeClasses.up_to(self.answers)
-        expected = self.answers if asks == SET else len(self.classes.smallest)
-        if plan.domain.size != expected or plan.mechanism.holds_sets != (asks == SET):
+        if plan.domain != self._domain(asks, candidates, items) or plan.mechanism.holds_sets != (asks == SET):
             raise PlanError("the plan of this round does not fit what it asks for")
         self._freeze()
+
+    @staticmethod
+    def _domain(asks: str, candidates: tuple[Itemset, ...] | None, items: int) -> Domain:
+        """What is reported: sizes, items or candidates. No two rounds of a survey have the same."""
+        what = "items" if candidates is None else "candidates"
+        most = items if candidates is None else len(candidates)
+        if asks == SIZE:
+            return Domain(SizeClasses.up_to(most).labels(what))
+        return Domain(most) if candidates is None else Domain([f"candidate {number}" for number in range(most)])
 
     @property
     def answers(self) -> int:
@@ -61,8 +70,7 @@ class Round(Frozen):
         cls, survey: str, number: int, candidates: tuple[Itemset, ...] | None, items: int, epsilon: float
     ) -> Self:
         """The round that asks how many items, or candidates, a user holds."""
-        most = items if candidates is None else len(candidates)
-        plan = Plan(len(SizeClasses.up_to(most).smallest), "auto", epsilon)
+        plan = Plan(cls._domain(SIZE, candidates, items), "auto", epsilon)
         return cls(survey, number, SIZE, candidates, items, plan)
 
     @classmethod
@@ -76,8 +84,8 @@ class Round(Frozen):
         set_size: int,
     ) -> Self:
         """The round that asks which items, or candidates, a user holds."""
-        size = items if candidates is None else len(candidates)
-        return cls(survey, number, SET, candidates, items, Plan(size, "auto", epsilon, set_size=set_size))
+        plan = Plan(cls._domain(SET, candidates, items), "auto", epsilon, set_size=set_size)
+        return cls(survey, number, SET, candidates, items, plan)
 
     def privatize(self, sets: ItemSets, *, seed: int | None = None) -> Reports:
         """One report for each of these users, whose sets hold items of the survey.

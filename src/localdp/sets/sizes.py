@@ -64,6 +64,18 @@ class SizeClasses:
         """The classes for sets out of this many items. There are two at least."""
         return cls(tuple(size for size in _SMALLEST if size <= max(1, most)))
 
+    def labels(self, what: str) -> list[str]:
+        """The classes in words.
+
+        >>> SizeClasses((0, 1, 6, 8)).labels("items")
+        ['0 items', '1 to 5 items', '6 to 7 items', '8 items or more']
+        """
+        ranges = zip(self.smallest, (*self.smallest[1:], None), strict=True)
+        return [
+            f"{low} {what} or more" if end is None else f"{low}{'' if end == low + 1 else f' to {end - 1}'} {what}"
+            for low, end in ranges
+        ]
+
     def of(self, sizes: Indices) -> Indices:
         """The class of each size."""
         return np.searchsorted(np.array(self.smallest), sizes, side="right") - 1

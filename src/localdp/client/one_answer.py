@@ -1,0 +1,98 @@
+"""The one answer of a device in a survey of several rounds: made once, kept on the disk, and never made again.
+
+The first report that a device makes is the only one: asked again, by whatever round and for whatever value, the device
+gives the same bytes or nothing. So the survey spends epsilon once, also if somebody publishes two documents for the
+same round. Under the lock of the store, first the report is written to its file, then the payment to the record, and
+only then the report is released:
+
+    the file    the record    what a device does that is asked
+    no          not paid      makes its report, writes it, pays, releases it
+    yes         not paid      (it was stopped between the two) pays, and releases the report in the file
+    yes         paid          releases the report in the file
+    no, or      paid          nothing: its report may have been released, and a second one would spend epsilon again;
+    damaged                   `StoreError`
+
+A store that an old backup has put back knows neither the file nor the payment. So the noise of the report is not drawn
+anew but from a keystream, as that of a permanent response is (see `localdp.client.secret`), for the message
+
+    the fingerprint of the round's document (32 bytes), and what is reported (numbers of 8 bytes, little-endian)
+
+and the fingerprint of the survey in the place of the plan's. For the same value and document the same report comes out
+again; every other value or document has a key of its own, because two answers with the same noise would give both
+away.
+
+    offset  bytes  content of the file
+    0       32     the fingerprint of the round's document
+    32      ..     the batch, as it is sent
+    ..      32     the SHA-256 of everything before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from localdp.client.budget import Budget
+from localdp.client.private_files import content, make_private, write_private
+from localdp.client.secret import Secret
+from localdp.client.store import Store
+from localdp.errors import PlanMismatchError, StoreError
+from localdp.randomness.keystream import Keystream
+
+_DIGEST_BYTES = 32
+
+
+class OneAnswer:
+    """The answer of one device in the survey with this fingerprint. `what` is what errors call it: "discovery"."""
+
+    def __init__(self, store: Store, budget: Budget, fingerprint: str, epsilon: float, what: str, folder: str) -> None:
+        self._store, self._budget, self._epsilon, self._what = store, budget, epsilon, what
+        self._secret = Secret(store.secret, fingerprint)
+        self._digest = self._secret.digest(what.encode())
+        self.path: Path = store.folder / folder / fingerprint[:32]
+        """The file that holds the answer once it is made."""
+
+    def to(self, asked: str, reported: Iterable[int], make: Callable[[Keystream], bytes]) -> bytes:
+        """The answer to the round whose document has this fingerprint, as it was made or as `make` makes it now.
+
+        `reported` are the numbers that say what is reported. What this spends is on the disk before it returns; a
+        `BudgetError` says that the cap is reached.
+        """
+        known = self._known(asked)
+        if known is not None:
+            self._budget.pay(self._digest, self._epsilon)
+            return known
+        message = bytes.fromhex(asked) + b"".join(number.to_bytes(8, "little") for number in reported)
+        made = make(Keystream(self._secret.key(message)))
+        self._budget.pay(self._digest, self._epsilon, before=lambda: self._keep(asked, made))
+        known = self._known(asked)
+        if known is None:
+            raise StoreError(
+                f"the store {self._store.folder} has paid for an answer in this {self._what}, and the file of the "
+                "answer is gone. A second answer would spend epsilon again, so this device gives none"
+            )
+        return known
+
+    def _keep(self, asked: str, made: bytes) -> None:
+        """Write the report to its file, unless another process has been there. The caller holds the store's lock."""
+        if content(self.path) is None:
+            make_private(self.path.parent)
+            data = bytes.fromhex(asked) + made
+            write_private(self.path, data + sha256(data).digest())
+
+    def _known(self, asked: str) -> bytes | None:
+        """The report that this device has made in this survey, if there is one."""
+        with self._store.explained("read"):
+            data = content(self.path)
+        if data is None:
+            return None
+        inside, checksum = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+        if len(inside) <= _DIGEST_BYTES or sha256(inside).digest() != checksum:
+            raise StoreError(
+                f"the answer of this device in {self.path} is damaged. A second answer would spend epsilon again, so "
+                "this device gives none"
+            )
+        if inside[:_DIGEST_BYTES].hex() != asked:
+            raise PlanMismatchError(f"this device has answered another document of this {self._what}, and answers once")
+        return inside[_DIGEST_BYTES:]
