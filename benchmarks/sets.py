@@ -20,7 +20,7 @@ from localdp.item_sets import ItemSets
 
 PAGE = Path(__file__).parent.parent / "docs" / "sets.md"
 EPSILONS = (1.0, 2.0, 4.0)
-SET_SIZES = (1, 2, 3, 5, 8)
+SET_SIZES = (1, 2, 4, 8, 16)
 TOP = 32
 
 
@@ -71,12 +71,23 @@ def cumulative_rank(estimates: np.ndarray, truth: np.ndarray) -> float:
 
 def page(measured: dict[Cell, Measurements], runs: int) -> list[str]:
     """The table, as a section of the page."""
-    head = ("baskets", "epsilon", "set size", "seen", f"rank of the top {TOP}", "error: raw", "calibrated", "90% hold")
+    head = (
+        "baskets",
+        "epsilon",
+        "set size",
+        "mechanism",
+        "seen",
+        f"rank of the top {TOP}",
+        "error: raw",
+        "calibrated",
+        "90% hold",
+    )
     rows = [
         (
             Path(cell.path).name.partition(".")[0],
             f"{cell.epsilon:g}",
             cell.set_size,
+            ldp.Plan(baskets(cell.path)[1], "auto", cell.epsilon, set_size=cell.set_size).mechanism.name,
             f"{found['seen']:.0%}",
             f"{found['ncr']:.2f}",
             f"{found['raw']:,.0f}",
