@@ -53,7 +53,7 @@ class Advice:
     names the shape of the frequencies, which the error after Calibrate depends on; it is None if the caller did not say
     one, and then errors after Calibrate are ranges over several shapes. `why` is a list of sentences. `users_needed` is
     the number of users that the target needs at this epsilon, or None without a target. `once` is the budget of one
-    report where people are asked again and again, and None elsewhere.
+    report where people are asked again and again, and `set_size` that of a plan for sets; both are None elsewhere.
 
     >>> advice = advise(100, 50_000, epsilon=1.0)
     >>> advice.recommended, advice.chosen.report_bytes
@@ -73,6 +73,7 @@ class Advice:
     reachable: bool = True
     """Whether an epsilon of at most 4 reaches the usual target; if not, no option is marked as recommended."""
     once: float | None = None
+    set_size: int | None = None
 
     @cached_property
     def chosen(self) -> Option:
@@ -127,7 +128,7 @@ class Advice:
     def _best_at(self, budget: float) -> Option:
         """The best option with this budget for one report."""
         if self.once is None:
-            return best_option(budget, self.chosen.shapes)
+            return best_option(budget, self.chosen.shapes, set_size=self.set_size)
         return best_option(self.epsilon, self.chosen.shapes, budget)
 
     @property
@@ -136,7 +137,8 @@ class Advice:
 
     def plan(self, domain: Domain | int | Sequence[Item] | None = None) -> Plan:
         """The recommended plan for these items; without a domain, the items are 0, 1, 2 and so on."""
-        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon, once=self.once)
+        options = {"once": self.once, "set_size": self.set_size}
+        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon, **options)  # type: ignore[arg-type]
         if plan.domain.size != self.items:
             raise DomainError(
                 f"this advice is for {self.items:,} items, but the domain has {plan.domain.size:,}: "
@@ -178,6 +180,7 @@ class Advice:
         fields = ("items", "users", "epsilon", "recommended", "like", "users_needed", "why")
         document: dict[str, Any] = {name: getattr(self, name) for name in fields}
         document |= {} if self.once is None else {"once": self.once}
+        document |= {} if self.set_size is None else {"set_size": self.set_size}
         names = ("mechanism", "epsilon", "report_bytes", "threshold", "smallest_share", "raw_error")
         document["options"] = [
             {name: getattr(option, name) for name in names}
@@ -228,6 +231,7 @@ def advise(
     *,
     epsilon: float | None = None,
     once: float | None = None,
+    set_size: int | None = None,
     target_error: float | str | None = None,
     up_to: float | str | None = None,
     smallest_share: float | str | None = None,
@@ -241,6 +245,7 @@ def advise(
     - Given `users` and a target, it finds the smallest epsilon that reaches the target.
     - Given `epsilon` and a target, it finds the number of users that the target needs.
     - Given `users`, `epsilon` and `once`, it compares the chains, for people who are asked again and again.
+    - Given `users`, `epsilon` and `set_size`, it compares the mechanisms for people who hold sets of items.
 
     A target is a share of the users, such as 0.001 or "0.1%". `target_error` is the standard error to reach for a raw
     frequency. It is reached for every item, however many users hold it; with `up_to="10%"` it is reached only for items
@@ -257,10 +262,13 @@ def advise(
     2.56
     """
     items = _checked_items(items)
-    if once is not None:
+    if once is not None or set_size is not None:
+        name = "once" if set_size is None else "set_size"
         if users is None or epsilon is None or not target_error is smallest_share is up_to is None:
-            raise InvalidInputError("with once, give the users and the epsilon of all reports together, and no target")
-        return _asked_again(items, checked_users(users), epsilon, once, like)
+            raise InvalidInputError(
+                f"with {name}, give the users and the epsilon of all reports together, and no target"
+            )
+        return _with_option(items, checked_users(users), epsilon, once, set_size, like)
     target = checked_target(target_error, smallest_share, up_to)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -309,21 +317,21 @@ def _one_epsilon(
     return Advice(items, users, epsilon, chosen.mechanism, _known(chosen.shapes), options, tuple(why), needed)
 
 
-def _asked_again(items: int, users: int, epsilon: float, once: float, like: Like | None) -> Advice:
-    """Compare all chains with these two budgets."""
-    choice = create("auto", items, epsilon, once=once)
+def _with_option(
+    items: int, users: int, epsilon: float, once: float | None, set_size: int | None, like: Like | None
+) -> Advice:
+    """Compare all chains with these two budgets, or all mechanisms for sets of this size."""
+    choice = create("auto", items, epsilon, once=once, set_size=set_size)
     made = choice.mechanism
-    options = every_option(epsilon, _shapes(like, items, users), once)
+    options = every_option(epsilon, _shapes(like, items, users), once, set_size)
     chosen = next(option for option in options if option.mechanism == made.name)
-    why = [
-        sentences.take(choice.why),
-        sentences.together(made.requested_epsilon, made.requested_once),
-        sentences.odds(made.requested_once),
-        *sentences.outlook(chosen),
-    ]
-    budgets = made.requested_epsilon, made.requested_once
-    known = _known(chosen.shapes)
-    return Advice(items, users, budgets[0], chosen.mechanism, known, options, tuple(why), once=budgets[1])
+    if set_size is None:
+        about = sentences.together(made.requested_epsilon, made.requested_once)
+    else:
+        about = sentences.sets_of(set_size)
+    why = (sentences.take(choice.why), about, sentences.odds(made.requested_once), *sentences.outlook(chosen))
+    known, budget = _known(chosen.shapes), None if once is None else made.requested_once
+    return Advice(items, users, made.requested_epsilon, made.name, known, options, why, once=budget, set_size=set_size)
 
 
 def _ladder(items: int, users: int, like: Like | None) -> Advice:

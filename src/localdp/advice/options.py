@@ -171,6 +171,8 @@ def every_option(
     return tuple(options)
 
 
-def best_option(epsilon: float, shapes: tuple[Shape, ...], once: float | None = None) -> Option:
-    """The mechanism that `auto` takes at this epsilon, and with this budget for one report if there is one."""
-    return Option(create("auto", shapes[0].items, epsilon, once=once).mechanism, shapes)
+def best_option(
+    epsilon: float, shapes: tuple[Shape, ...], once: float | None = None, set_size: int | None = None
+) -> Option:
+    """The mechanism that `auto` takes at this epsilon, with this budget for one report or this set size if given."""
+    return Option(create("auto", shapes[0].items, epsilon, once=once, set_size=set_size).mechanism, shapes)

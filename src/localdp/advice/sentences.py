@@ -83,6 +83,14 @@ def odds(epsilon: float) -> str:
     return sentence
 
 
+def sets_of(set_size: int) -> str:
+    """What the errors of plans for sets are about."""
+    return (
+        f"Errors are those of numbers of holders, if nobody holds more than {set_size} items; larger sets count for "
+        "less. Errors after Calibrate are for users who hold one item on average."
+    )
+
+
 def together(epsilon: float, once: float) -> str:
     """What all reports of one device reveal together, where every report has a budget of its own."""
     return f"All reports of one person together spend epsilon {epsilon:g}, however many; one report spends {once:g}."

@@ -58,6 +58,10 @@ def command(
             "which then holds for all their reports together.",
         ),
     ] = None,
+    set_size: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="For people who hold sets of items, usually of at most this many."),
+    ] = None,
     target_error: Annotated[
         str | None,
         typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
@@ -102,7 +106,8 @@ def command(
     reaches it; without one, the target is to detect an item that 1% of the users
     hold. With a target and --epsilon, the answer is the number of users that are
     needed. With --epsilon alone, all mechanisms are compared at that budget; with
-    --once as well, those for people who are asked again and again.
+    --once as well, those for people who are asked again and again, and with
+    --set-size those for people who hold sets.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
@@ -127,6 +132,7 @@ def command(
         n if n is not None or known is None else known.n,
         epsilon=budget,
         once=None if once is None else number(once, "--once"),
+        set_size=whole_number(set_size, "--set-size"),
         target_error=target_error,
         up_to=up_to,
         smallest_share=smallest_share,
