@@ -4,7 +4,7 @@
 import { isObject } from "./canonical_json.js";
 import { LARGEST_SIZE } from "./domain.js";
 import { InvalidInputError, PlanLimitError } from "./errors.js";
-import { isWhole } from "./whole.js";
+import { checkWhole } from "./whole.js";
 
 export const LARGEST_EPSILON = 16;
 const MOST_REPORT_BYTES = 2 ** 24;
@@ -25,14 +25,8 @@ const MOST_ROUNDS = 2 ** 17;
  */
 export function checkedLimits({ mostEpsilon = 4, mostReportBytes = 4096, mostItems = 100_000, needsOther = false }) {
   if (!isEpsilon(mostEpsilon)) throw new InvalidInputError("mostEpsilon must be a number above 0 and at most 16");
-  for (const [name, given, most] of /** @type {[string, number, number][]} */ ([
-    ["mostReportBytes", mostReportBytes, MOST_REPORT_BYTES],
-    ["mostItems", mostItems, LARGEST_SIZE],
-  ])) {
-    if (!isWhole(given, 1, most)) {
-      throw new InvalidInputError(`${name} must be a whole number from 1 to ${most}`);
-    }
-  }
+  checkWhole(InvalidInputError, "mostReportBytes", mostReportBytes, MOST_REPORT_BYTES);
+  checkWhole(InvalidInputError, "mostItems", mostItems, LARGEST_SIZE);
   return { mostEpsilon, mostReportBytes, mostItems, needsOther };
 }
 

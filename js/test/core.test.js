@@ -173,12 +173,6 @@ test("errors have a class, a code and a sentence", () => {
     },
   );
   assert.throws(() => Plan.parse(/** @type {any} */ (7)), PlanError);
-  const sets = {
-    name: "PlanError",
-    code: "not-supported",
-    message: /sets of items, which this client does not support/,
-  };
-  assert.throws(() => Plan.parse(GRR.replace("{", '{"set_size":2,')), sets);
   const plan = Plan.parse(GRR);
   assert.throws(() => plan.index("cocoa"), { name: "UnknownItemError", code: "unknown-item" });
   assert.throws(() => plan.index(["tea"]), UnknownItemError);
