@@ -41,7 +41,7 @@ SETS: list[tuple[Any, str, float, int, Any, list[list[Any]]]] = [
     (16_470, "llh", 4.0, 4, None, [[0], [16_469, 8, 8, 8]]),
     (100, "hr", 0.5, 2, None, [[], [50, 51, 49]]),
 ]
-"""Domain, mechanism, epsilon, set size, catch-all, and the sets of users: in any order, with repetitions and strangers."""
+"""Domain, mechanism, epsilon, set size, catch-all, and sets: in any order, with repetitions and unlisted items."""
 
 
 def device_vectors() -> dict[str, Any]:

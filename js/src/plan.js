@@ -7,6 +7,7 @@ import { Domain } from "./domain.js";
 import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
 import { logRoundedUp } from "./exact.js";
 import { toHex } from "./hex.js";
+import { isSet, readSet } from "./item_sets.js";
 import { checkDocument, checkedLimits, checkReport, checkSize, isEpsilon } from "./limits.js";
 import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
 import { joined, sha256 } from "./sha256.js";
@@ -96,15 +97,11 @@ export class Plan {
    * The index of a value; that of the catch-all item for a value that is not listed. Without a catch-all item, such a
    * value is an `UnknownItemError`. With `setSize`, the value is a list of items, perhaps an empty one. Then it is the
    * list of their indices, in ascending order and each of them once.
-   * @param {any} value
+   * @param {unknown} value
    * @returns {Held}
    */
   index(value) {
-    if (!this.setSize) return this.#domain.index(value);
-    if (typeof value === "string" || !value?.[Symbol.iterator]) {
-      throw new InvalidInputError('a value is a list of items under this plan, such as ["tea", "milk"] or []');
-    }
-    return ascending(Array.from(value, (item) => this.#domain.index(item)));
+    return this.setSize ? readSet(value, this.#domain) : this.#domain.index(value);
   }
 
   /**
@@ -114,7 +111,7 @@ export class Plan {
    * @param {Words} words
    */
   permanent(held, words) {
-    if (!(this.setSize ? isAscending(held, this.size) : isWhole(held, 0, this.size - 1))) {
+    if (!(this.setSize ? isSet(held, this.size) : isWhole(held, 0, this.size - 1))) {
       throw new InvalidInputError(
         `indices are whole numbers from 0 to ${this.size - 1}, those of a set in ascending order`,
       );
@@ -205,21 +202,6 @@ function read(document, text) {
 }
 
 /**
- * Numbers from 0 to 2^32 - 1, each once, in ascending order.
- * @param {number[]} numbers
- */
-const ascending = (numbers) => [...Uint32Array.from(new Set(numbers)).sort()];
-
-/**
- * Whether these are different whole numbers below the size, in ascending order. No function runs for each of them: how
- * many there are is nobody's business.
- * @param {Held} numbers
- * @param {number} size
- */
-const isAscending = (numbers, size) =>
-  Array.isArray(numbers) && `${numbers}` === `${ascending(numbers)}` && !(numbers[numbers.length - 1] >= size);
-
-/**
  * Refuse a text with something that `JSON.parse` reads over: a key that is there twice, or 2.0 where a whole number
  * belongs.
  * @param {string} json
@@ -228,6 +210,8 @@ const isAscending = (numbers, size) =>
 function checkText(json, document) {
   const keys = [document, document?.domain, document?.parameters].flatMap((part) => Object.keys(part ?? {}));
   if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
-  const whole = document?.domain?.items ? /"(answers|set_size)"\s*:\s*\d+[.eE]/ : /"(answers|set_size|size|other)"\s*:\s*\d+[.eE]/;
+  const whole = document?.domain?.items
+    ? /"(answers|set_size)"\s*:\s*\d+[.eE]/
+    : /"(answers|set_size|size|other)"\s*:\s*\d+[.eE]/;
   if (whole.test(json)) throw new PlanError("this is not a plan: a number in it must be written as a whole number");
 }

@@ -1,5 +1,5 @@
-// What a report reveals by the way it is made: as many words are drawn for every value or set, and the same code runs as
-// often.
+// What a report reveals by the way it is made: as many words are drawn for every value or set, and the same code runs
+// as often.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -40,9 +40,9 @@ function blocksRun() {
 function valuesOf({ size, setSize }) {
   const items = [...new Set([0, 1, 31, 32, 63, 64, size >> 1, size - 1].filter((value) => value < size))];
   if (!setSize) return items;
-  const from = (/** @type {number} */ first, /** @type {number} */ length) => Array.from({ length }, (_, i) => first + i);
-  const lengths = [1, setSize - 1, setSize, setSize + 1, 3 * setSize, size].filter((length) => length <= size);
-  return [[], ...items.map((item) => [item]), ...lengths.flatMap((length) => [from(0, length), from(size - length, length)])];
+  const all = Array.from({ length: size }, (_, i) => i);
+  const lengths = [0, 1, setSize - 1, setSize, setSize + 1, 3 * setSize, size].filter((length) => length <= size);
+  return [...items.map((item) => [item]), ...lengths.flatMap((length) => [all.slice(0, length), all.slice(size - length)])];
 }
 
 for (const text of texts) {

@@ -40,7 +40,7 @@ def test_faults_with_sets_are_noticed(mutant):
     assert "do not follow its channel" in javascript_sets.caught(mutant, 20_000)
 
 
-@pytest.mark.parametrize("mutant", (*MUTANTS, *javascript_sets.MUTANTS), ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *javascript_sets.MUTANTS], ids=lambda mutant: mutant.name)
 def test_every_fault_fits_the_source(mutant):
     with mutated(mutant) as folder:
         assert mutant.after in (folder / "src" / mutant.file).read_text("utf-8")

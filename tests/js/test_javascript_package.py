@@ -12,13 +12,17 @@ from node_tools import JS, NODE, NPM, TOOLS, needs_packages, run
 pytestmark = [needs_packages, pytest.mark.slow]
 
 _USE = """
-import { Plan, freshWords, type LocalDPError } from "localdp";
+import { Client, Plan, freshWords, type LocalDPError } from "localdp";
 
 const plan: Plan = Plan.parse("{}", { mostEpsilon: 2 });
 const report: Uint8Array = plan.batch(plan.permanent(plan.index("tea"), freshWords()));
 const epsilon: number = plan.epsilon;
 export const code = (error: LocalDPError): string => error.code;
 console.log(report, epsilon);
+const client = new Client(plan);
+export const delivered = [client.send("tea"), client.send(["tea", "milk"]), client.report(new Set([1, 2]))];
+// @ts-expect-error: an item is text, a number or a boolean
+client.send([null]);
 // @ts-expect-error: a limit has another type
 Plan.parse("{}", { mostEpsilon: "2" });
 // @ts-expect-error: there is no such method

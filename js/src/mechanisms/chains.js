@@ -28,7 +28,8 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
    * @param {bigint} noise
    */
   const ratioWith = (noise) => {
-    const [p, q] = [first.parameters.keep, first.parameters.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
+    const { parameters } = first;
+    const [p, q] = [parameters.keep, parameters.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
     return bitRatio(p, q, WHOLE * WHOLE);
   };
 

@@ -11,7 +11,7 @@
  */
 
 /**
- * @template [Held=number] what a user holds: the index of an item, or of sets those of all items, in ascending order
+ * @template [Held=number] what a user holds: the index of an item, or the ascending indices of a set
  * @typedef {object} Mechanism
  * @property {Record<string, number | string | bigint>} parameters what the plan must have under this name, derived again
  * @property {number} bits the length of a report

@@ -1,10 +1,10 @@
 // Padding and sampling: every user holds a set of items, and reports one element of it by another mechanism.
 //
 // The device fills its set up with padding until it has `setSize` elements, and draws one of them. A set with more
-// elements is not filled up. A report is then a mixture of reports on single elements, so it is as private as they are.
-// With `grr` the padding is `setSize` different elements: no element is drawn with more than 1/setSize, and therefore
-// `grr` may tell the truth more often (src/localdp/mechanisms/set_sampling.py has the proof). With every other mechanism
-// the padding is one element.
+// elements is not filled up. A report is then a mixture of reports of single elements, so it is as private as they are.
+// With `grr` the padding is `setSize` different elements: no element is drawn with a probability above 1/setSize, and
+// therefore `grr` may tell the truth more often (the Python file of the same name has the proof). With every other
+// mechanism the padding is one element.
 
 import { checkedSize } from "../domain.js";
 import { grr } from "./grr.js";
