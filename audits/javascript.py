@@ -80,8 +80,8 @@ MUTANTS = (
         "batch of one",
         "The first word of every new source is zero, so that a device which makes one report tells the truth.",
         "random.js",
-        "block = NOTHING;",
-        "block = new Uint32Array(2);",
+        "this.block = NOTHING;",
+        "this.block = new Uint32Array(2);",
         "grr",
     ),
     Mutant(

@@ -8,7 +8,7 @@ import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.
 import { logRoundedUp } from "./exact.js";
 import { toHex } from "./hex.js";
 import { isSet, readSet } from "./item_sets.js";
-import { checkDocument, checkedLimits, checkReport, checkSize, isEpsilon } from "./limits.js";
+import { checkDemands, checkedLimits, isEpsilon } from "./limits.js";
 import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
 import { joined, sha256 } from "./sha256.js";
 import { checkWhole, isWhole } from "./whole.js";
@@ -83,10 +83,12 @@ export class Plan {
       const document = JSON.parse(json);
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
-      checkDocument(document, most);
+      if (isObject(document?.domain)) {
+        const { items, other } = document.domain; // too many items are refused before anything is derived from them
+        checkDemands({ epsilon: document.epsilon, other, size: Array.isArray(items) ? items.length : 0 }, most);
+      }
       const plan = read(document, text);
-      checkSize(plan.size, most);
-      checkReport(plan.reportBytes, plan.#mechanism.rounds ?? 1, most);
+      checkDemands({ ...plan, rounds: plan.#mechanism.rounds }, most);
       return plan;
     } catch (error) {
       throw error instanceof LocalDPError ? error : new PlanError("this is not a plan: it is not text in JSON");

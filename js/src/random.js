@@ -13,14 +13,14 @@ const NOTHING = new Uint32Array(0);
 
 /** A source of random words: `next()` puts the next one into `low` and `high`, each a whole number below 2^32. */
 export class Words {
-  low = 0;
-  high = 0;
-  /** @type {Uint32Array} */ block = NOTHING;
-  at = 0;
-
   /** @param {() => Uint32Array} refill gives the next halves, the low one of each word first */
   constructor(refill) {
+    this.low = 0;
+    this.high = 0;
     this.refill = refill;
+    /** @type {Uint32Array} */
+    this.block = NOTHING;
+    this.at = 0;
   }
 
   next() {

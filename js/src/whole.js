@@ -6,7 +6,7 @@
  * @param {number} most
  * @returns {n is number} whether it is a whole number from `least` to `most`
  */
-export const isWhole = (n, least, most) => typeof n === "number" && n % 1 === 0 && n >= least && n <= most;
+export const isWhole = (n, least, most) => Number.isInteger(n) && Number(n) >= least && Number(n) <= most;
 
 /**
  * Refuse anything but a whole number from 1 to `most`.

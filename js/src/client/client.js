@@ -1,7 +1,7 @@
 // A device that is asked for its value, perhaps again and again, and answers within a budget.
 
 import { InvalidInputError } from "../errors.js";
-import { checkDocument, checkedLimits, checkReport, checkSize } from "../limits.js";
+import { checkDemands, checkedLimits } from "../limits.js";
 import { Plan } from "../plan.js";
 import { freshWords, keyedWords } from "../random.js";
 import { browserStore } from "./browser_store.js";
@@ -149,9 +149,6 @@ export class Client {
  */
 function accepted(plan, limits) {
   if (!(plan instanceof Plan)) return Plan.parse(plan, limits);
-  const most = checkedLimits(limits);
-  checkDocument({ epsilon: plan.epsilon, domain: plan.other === undefined ? {} : { other: plan.other } }, most);
-  checkSize(plan.size, most);
-  checkReport(plan.reportBytes, 1, most);
+  checkDemands(plan, checkedLimits(limits));
   return plan;
 }
