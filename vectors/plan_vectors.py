@@ -101,6 +101,7 @@ def _altered() -> Iterator[tuple[str, str]]:
         "sets": Plan(["tea", "coffee", "milk"], "grr", 1.0, set_size=2),
         "sized sets": Plan(9, "ss", 1.0, set_size=3, other=8),
     }
+    hashed = Plan(9, "olh", 1.0, set_size=3)  # its parameters depend neither on the size nor on the set size
     changes: dict[str, list[dict[str, Any]]] = {
         "grr": [
             {"format": "localdp-plan/2"}, {"format": None}, {"width": 32}, {"width": "64"}, {"extra": 1},
@@ -137,6 +138,8 @@ def _altered() -> Iterator[tuple[str, str]]:
         document = json.loads(plans[name].to_json())
         for change in several:
             yield f"{name} with {json.dumps(change)}", json.dumps(document | change)
+    for change in ({"domain": {"size": 2**32}}, {"set_size": 0}, {"set_size": 65_537}):
+        yield f"hashed sets with {json.dumps(change)}", json.dumps(json.loads(hashed.to_json()) | change)
     for name, plan in plans.items():
         document = json.loads(plan.to_json())
         for key in sorted(document):
