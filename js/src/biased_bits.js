@@ -16,7 +16,9 @@ export function noiseBits(size, threshold) {
   const draw = (threshold > MOST_RARE ? biasedBits : rareBits)(size, threshold);
   return (/** @type {Words} */ words) => {
     const halves = draw(words); // of 32 bits; those past the last bit are 0
-    return new Uint8Array(byteLength(size)).map((_, i) => halves[i >> 2] >>> (8 * (i & 3)));
+    const bytes = new Uint8Array(byteLength(size));
+    for (let i = 0; i < bytes.length; i++) bytes[i] = halves[i >> 2] >>> (8 * (i & 3));
+    return bytes;
   };
 }
 
