@@ -22,6 +22,10 @@ PLANS: list[tuple[Any, str, float, int]] = [
     (1_000, "blh", 1.0, 2),
     (16_470, "llh", 2.0, 4),
     (100, "hr", 0.5, 2),
+    (["tea", "coffee", "wäter"], "privset", 1.0, 2),
+    (40, "privset", 0.5, 1),
+    (500, "privset", 2.0, 4),
+    (64, "privset", 4.0, 12),
 ]
 
 SPOILED = ("ss", "olh", "llh")

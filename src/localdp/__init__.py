@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors
+    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, sets
     from localdp.advice import Advice, advise
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
@@ -87,9 +87,10 @@ __all__ = [
     "metrics",
     "plots",
     "priors",
+    "sets",
 ]
 
-_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors")
+_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors", "sets")
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),

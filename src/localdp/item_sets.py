@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,24 @@ class ItemSets:
         first = np.ones(items.size, bool)
         first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
         return cls(items[first], np.bincount(users[first], minlength=sizes.size))
+
+    @classmethod
+    def joined(cls, parts: Sequence[ItemSets]) -> ItemSets:
+        """The users of all parts, one part after the other."""
+        none = np.zeros(0, np.int64)
+        items, sizes = ([getattr(part, name) for part in parts] for name in ("items", "sizes"))
+        return cls(np.concatenate([none, *items]), np.concatenate([none, *sizes]))
+
+    def take(self, users: Indices) -> ItemSets:
+        """The sets of some users, in this order.
+
+        >>> sets = ItemSets(np.array([5, 6, 7]), np.array([2, 0, 1]))
+        >>> sets.take(np.array([2, 0])).items.tolist()
+        [7, 5, 6]
+        """
+        sizes = self.sizes[users]
+        ends = np.cumsum(sizes)
+        return ItemSets(self.items[np.arange(sizes.sum()) + np.repeat(self.starts[users] - ends + sizes, sizes)], sizes)
 
     @property
     def users(self) -> int:

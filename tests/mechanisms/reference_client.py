@@ -132,8 +132,45 @@ def element(plan: dict, held: list[int], words: Words) -> tuple[int, int]:
     return drawn, d + (most if grr else 1)
 
 
+def privset(plan: dict, held: list[int], words: Words) -> list[int]:
+    """The bits of the report of a set, by privset."""
+    d, m, k = size(plan), plan["set_size"], plan["parameters"]["subset"]
+    start = words.word() * max(1, len(held)) >> 64
+    items = sorted(held)
+    if len(items) > m:
+        padded = sorted(items[(start + t) % len(items)] for t in range(m))
+    else:
+        padded = items + list(range(d, d + m - len(items)))
+    word, end, common = words.word(), 0, None
+    for j, hit in enumerate(map(int, plan["parameters"]["hits"].split(",")), 1):
+        end += hit
+        if common is None and word < end:
+            common = j
+    urn = 0
+    for t in range(m):
+        urn += words.below(d + m - t) < k - urn
+    common = urn if common is None else common
+    lit = floyd(words, m, m, m - common) | {m + place for place in floyd(words, d, k, common)}
+    bits = [int(place in lit) for place in range(d + m)]
+    for t in reversed(range(m)):
+        bits[t], bits[padded[t]] = bits[padded[t]], bits[t]
+    return bits
+
+
+def floyd(words: Words, size: int, rounds: int, skipped: int) -> set[int]:
+    """A random subset of 0 .. size-1; the first `skipped` rounds draw and choose nothing."""
+    chosen: set[int] = set()
+    for turn, last in enumerate(range(size - rounds, size)):
+        place = words.below(last + 1)
+        if turn >= skipped:
+            chosen.add(last if place in chosen else place)
+    return chosen
+
+
 def of_set(plan: dict, held: list[int], words: Words) -> list[int]:
-    """The bits of the report of a set, by grr, sue or oue."""
+    """The bits of the report of a set, by grr, sue, oue or privset."""
+    if plan["mechanism"] == "privset":
+        return privset(plan, held, words)
     drawn, elements = element(plan, held, words)
     if plan["mechanism"] != "grr":
         return unary(words, elements, drawn, plan["parameters"])

@@ -16,7 +16,7 @@ from localdp.checks import CheckFailure
 from localdp.checks.sets import check_sets
 from localdp.errors import EmptyError, InvalidInputError, PlanError, UnknownItemError
 from localdp.item_sets import ItemSets
-from localdp.mechanisms import PaddingAndSampling, RandomizedResponse, create, set_sampling
+from localdp.mechanisms import PaddingAndSampling, RandomizedResponse, create, set_base
 from localdp.randomness import keystream
 from localdp.randomness.thresholds import exp_below
 
@@ -166,7 +166,7 @@ def test_a_word_is_scaled_exactly(width):
     sizes = rng.integers(1, 2**32, 50)
     sizes[2:20] = rng.integers(1, 20, 18)
     exact = [int(word) * int(size) >> width for word, size in zip(words, sizes, strict=True)]
-    assert set_sampling._scaled(words, sizes, width).tolist() == exact
+    assert set_base.scaled(words, sizes, width).tolist() == exact
 
 
 def test_sets_are_read_in_many_forms():
@@ -236,5 +236,7 @@ def test_a_plan_for_sets_is_read_again_and_no_other_plan(tmp_path):
 def test_auto_takes_the_least_noisy_mechanism_for_sets():
     few, many = ldp.Plan(10, epsilon=2.0, set_size=3), ldp.Plan(5_000, epsilon=2.0, set_size=3)
     assert few.mechanism.name == "grr"
-    assert many.mechanism.name == "llh"
+    assert many.mechanism.name == "privset"
+    assert ldp.Plan(5_000, epsilon=2.0, set_size=1).mechanism.name == "llh"
+    assert ldp.Plan(3_000_000, epsilon=2.0, set_size=3).mechanism.name == "llh"  # a report would have 375,000 bytes
     assert "and sets of up to 3" in many.why

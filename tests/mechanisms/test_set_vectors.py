@@ -43,7 +43,7 @@ def test_malformed_batches_are_refused_with_their_code():
     assert {"symbol-out-of-range", "nonzero-padding", "wrong-weight"} <= codes
 
 
-@pytest.mark.parametrize("name", ["grr", "oue", "sue"])
+@pytest.mark.parametrize("name", ["grr", "oue", "privset", "sue"])
 def test_a_client_written_from_the_documentation_makes_the_same_reports(name):
     tried = 0
     for case in GOOD:

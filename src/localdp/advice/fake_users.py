@@ -39,7 +39,9 @@ from localdp.mechanisms import (
     LinearLocalHashing,
     Mechanism,
     PaddingAndSampling,
+    PrivSet,
     RandomizedResponse,
+    SetMechanism,
     SubsetSelection,
 )
 from localdp.mechanisms.unary import IndependentBits
@@ -157,7 +159,7 @@ def fake_users(plan: Plan, users: int) -> FakeUsers:
     once = mechanism.requested_once if isinstance(mechanism, Chain) else None
     own = Forged.under(mechanism, n)
     shapes = (shaped("equal", mechanism.size, n),)
-    set_size = mechanism.set_size if isinstance(mechanism, PaddingAndSampling) else None
+    set_size = mechanism.set_size if isinstance(mechanism, SetMechanism) else None
     options = every_option(mechanism.requested_epsilon, shapes, once, set_size)
     every = [Forged.under(option.made, n) for option in options]
     if own not in every:
@@ -179,7 +181,7 @@ def _items_at_once(mechanism: Mechanism) -> int | None:
         return mechanism.size
     if isinstance(mechanism, RandomizedResponse):
         return 1
-    if isinstance(mechanism, SubsetSelection):
+    if isinstance(mechanism, SubsetSelection | PrivSet):
         return mechanism.subset
     if isinstance(mechanism, DBitFlip):
         return mechanism.answers

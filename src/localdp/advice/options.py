@@ -16,7 +16,7 @@ from localdp.estimate.thresholds import (
     exact_threshold,
     smallest_detected,
 )
-from localdp.mechanisms import CHAINS, MECHANISMS, Mechanism, create
+from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS, Mechanism, create
 from localdp.priors import Noise
 
 ORDER = ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
@@ -159,8 +159,9 @@ def every_option(
     Without `dbit`, whose accuracy depends on the number of its answers.
     """
     options = []
-    others = (name for name in MECHANISMS if name not in (*ORDER, "dbit"))
-    for name in (*ORDER, *others) if once is None else CHAINS:
+    others = [name for name in MECHANISMS if name not in (*ORDER, "dbit")]
+    sets = () if set_size is None else SET_MECHANISMS
+    for name in (*ORDER, *others, *sets) if once is None else CHAINS:
         try:
             options.append(
                 Option(create(name, shapes[0].items, epsilon, once=once, set_size=set_size).mechanism, shapes)

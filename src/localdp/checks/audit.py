@@ -82,7 +82,7 @@ def lower_bound(likely: int, unlikely: int, trials: int, error: float) -> float:
 
 def _ours(plan: Plan, value: int, trials: int) -> bytes:
     """A batch that this library makes."""
-    return plan.privatize(np.full(trials, value)).to_bytes()
+    return plan.privatize_indices(np.full(trials, value)).to_bytes()
 
 
 def _hits(mechanism: Mechanism, value: int, trials: int, batches: Batches) -> int:

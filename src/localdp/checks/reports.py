@@ -21,7 +21,7 @@ def check_wire(kind: Kind, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     for mechanism in instances(kind, sizes=(2, 5, 8, 70)):
         plan = Plan(mechanism.size, mechanism)
-        reports = plan.privatize(rng.integers(0, mechanism.size, 50), seed=seed)
+        reports = plan.privatize_indices(rng.integers(0, mechanism.size, 50), seed=seed)
         data = reports.to_bytes()
         for twin in (data, reports.to_json()):
             form = "JSON" if isinstance(twin, str) else "binary"
@@ -51,7 +51,7 @@ def check_merging(kind: Kind, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     for mechanism in instances(kind, sizes=(2, 5, 33)):
         plan = Plan(mechanism.size, mechanism)
-        reports = plan.privatize(rng.integers(0, mechanism.size, 60), seed=seed)
+        reports = plan.privatize_indices(rng.integers(0, mechanism.size, 60), seed=seed)
         whole = plan.aggregate(reports)
         defined = [int(mechanism.supports(reports.rows, item).sum()) for item in range(mechanism.size)]
         for item, (count, expected) in enumerate(zip(whole.counts.tolist(), defined, strict=True)):

@@ -18,7 +18,7 @@ from localdp.checks.tapes import Law, bits_read
 from localdp.errors import LocalDPError
 from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
-from localdp.mechanisms import PaddingAndSampling
+from localdp.mechanisms import PaddingAndSampling, SetMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Indices, Rows
@@ -62,7 +62,7 @@ def check_sets(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here
 class _OfSets:
     """The whole path of a device: the place of a set in a list -> report."""
 
-    mechanism: PaddingAndSampling
+    mechanism: SetMechanism
     sets: list[Held]
 
     @property
@@ -70,26 +70,35 @@ class _OfSets:
         return self.mechanism.width
 
     def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        held = [self.sets[place] for place in places.tolist()]
-        items = np.array([item for one in held for item in one], np.int64)
-        sets = ItemSets(items, np.array([len(one) for one in held], np.int64))
-        return self.mechanism.inner.randomize(self.mechanism.drawn(sets, source), source)
+        return self.mechanism.randomize_sets(repeated(self.sets[places[0]], places.size), source)
 
 
-def _instances(kind: Kind) -> Iterator[PaddingAndSampling]:
+def repeated(held: Held, users: int) -> ItemSets:
+    """Many users who hold the same set."""
+    return ItemSets(np.tile(np.array(held, np.int64), users), np.full(users, len(held), np.int64))
+
+
+def _instances(kind: Kind) -> Iterator[SetMechanism]:
     """The mechanism for sets on small domains, each at the largest width at which all random inputs can be tried."""
     for size, set_size in _CASES:
         for epsilon in _EPSILONS:
             try:
-                mechanism = PaddingAndSampling(size, epsilon, set_size=set_size, kind=kind)
+                mechanism = _made(kind, size, epsilon, set_size)
             except LocalDPError:
                 continue  # it is not offered here
             narrow = next(narrower(mechanism, _WIDEST, LONGEST_TAPE), None)
-            if isinstance(narrow, PaddingAndSampling):
+            if isinstance(narrow, SetMechanism):
                 yield narrow
 
 
-def _require_private(mechanism: PaddingAndSampling, sets: list[Held], laws: list[Law]) -> None:
+def _made(kind: Kind, size: int, epsilon: float, set_size: int) -> SetMechanism:
+    """A mechanism for sets: the one that is checked, or padding and sampling with it."""
+    if issubclass(kind, SetMechanism):
+        return kind(size, epsilon, set_size=set_size)
+    return PaddingAndSampling(size, epsilon, set_size=set_size, kind=kind)
+
+
+def _require_private(mechanism: SetMechanism, sets: list[Held], laws: list[Law]) -> None:
     """The probabilities are those that are stated, their ratios stay within epsilon, and every item is supported."""
     channel = mechanism.channel_of(sets)
     reports = bitstrings.to_integers(channel.reports).tolist()
@@ -106,7 +115,7 @@ def _require_private(mechanism: PaddingAndSampling, sets: list[Held], laws: list
             chance = sum(p for p, yes in zip(stated, supporting, strict=True) if yes)
             expected = mechanism.p if item in held else mechanism.q
             require(
-                chance == expected or not mechanism.inner.exactly_pure or len(held) > mechanism.set_size,
+                chance == expected or not mechanism.exactly_pure or len(held) > mechanism.set_size,
                 f"{mechanism!r}: reports of the set {held} support item {item} with probability {chance}; expected "
                 f"{expected}",
             )

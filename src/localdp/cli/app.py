@@ -27,6 +27,7 @@ from localdp.cli import (
     discover,
     estimate,
     hitters,
+    itemsets,
     plan,
     privatize,
     report,
@@ -71,7 +72,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (demo, advise, plan, privatize, report, aggregate, estimate, hitters, discover, serve, reproduce, bench):
+for module in (
+    demo,
+    advise,
+    plan,
+    privatize,
+    report,
+    aggregate,
+    estimate,
+    hitters,
+    discover,
+    itemsets,
+    serve,
+    reproduce,
+    bench,
+):
     app.command(module.__name__.rpartition(".")[2], cls=_Command)(module.command)
 
 

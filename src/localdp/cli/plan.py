@@ -101,9 +101,9 @@ def command(
     }
     count = whole_number(size, "--size", least=0)
     if count is not None:
-        plan, heading = Plan(count, mechanism, budget, other=_number(other), **options), ""
+        plan, heading = Plan(count, mechanism, budget, other=number_of(other), **options), ""
     else:
-        listed, heading = _items(items, column, header)  # type: ignore[arg-type]
+        listed, heading = items_in(items, column, header)  # type: ignore[arg-type]
         plan = Plan(listed, mechanism, budget, other=other, **options)
     if is_standard(out):
         print(plan.to_json())
@@ -119,7 +119,8 @@ def command(
     say(f"fingerprint {plan.fingerprint}", out)
 
 
-def _number(other: str | None) -> int | None:
+def number_of(other: str | None) -> int | None:
+    """The catch-all item where the items are numbers."""
     from localdp.errors import InvalidInputError
 
     if other is None:
@@ -129,7 +130,7 @@ def _number(other: str | None) -> int | None:
     return int(other)
 
 
-def _items(path: Path, column: str | None, header: bool | None) -> tuple[list[Item], str]:
+def items_in(path: Path, column: str | None, header: bool | None) -> tuple[list[Item], str]:
     """The items in a file, and the name of their column if it is known."""
     from localdp import files
     from localdp.cli.output import check_inputs, check_kind

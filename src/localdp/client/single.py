@@ -24,9 +24,9 @@ from localdp.mechanisms import (
     LinearLocalHashing,
     Mechanism,
     OptimizedLocalHashing,
-    PaddingAndSampling,
     RandomizedResponse,
     RandomizedResponseTwice,
+    SetMechanism,
 )
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Keystream
@@ -59,7 +59,7 @@ class Single:
         if self._permanent is not None:
             return self._permanent(held[0], keyed_words(key).__next__).to_bytes(self._bytes, "little")
         items = np.array(held, np.int64)
-        if isinstance(self._mechanism, PaddingAndSampling):
+        if isinstance(self._mechanism, SetMechanism):
             return self._mechanism.privatize_sets(ItemSets(items, np.array([len(held)])), Keystream(key)).tobytes()
         return self._mechanism.permanent(items, Keystream(key)).tobytes()
 

@@ -59,3 +59,29 @@ def draw_items(entropy: Entropy, users: int, size: int, count: int) -> Words:
         items[:, drawn] = np.where(known, np.uint64(last), candidate)
     items.sort(axis=1)
     return items
+
+
+@accelerated("subsets.draw_bitmaps")
+def draw_bitmaps(entropy: Entropy, skipped: Indices, size: int, count: int, first: int, bits: int) -> Rows:
+    """For each user, a bitmap in which `count - skipped` of the `size` places from `first` on are lit.
+
+    Every choice of them is equally likely. This is Floyd's algorithm, as in `draw_items`; each user leaves out the
+    first `skipped` rounds, and the others alone choose as many places as they are. All users draw the same numbers.
+    """
+    rows = np.zeros((skipped.size, bitstrings.byte_length(bits)), np.uint8)
+    octets, starts = rows.reshape(-1), rows.shape[1] * np.arange(skipped.size)
+    for turn, last in enumerate(range(size - count, size)):
+        candidate = entropy.below(last + 1, skipped.size).view(np.int64) + first
+        taken = octets[starts + (candidate >> 3)] >> (candidate & 7).astype(np.uint8) & 1
+        chosen = np.where(taken, first + last, candidate)
+        octets[starts + (chosen >> 3)] |= (turn >= skipped).astype(np.uint8) << (chosen & 7).astype(np.uint8)
+    return rows
+
+
+def swap_bits(rows: Rows, place: int, places: Indices) -> None:
+    """Let the bit at `place` of each row change places with the bit at that row's own place."""
+    octets, starts = rows.reshape(-1), rows.shape[1] * np.arange(len(rows))
+    one, own = np.uint8(place & 7), (places & 7).astype(np.uint8)
+    differ = (rows[:, place >> 3] >> one ^ octets[starts + (places >> 3)] >> own) & 1
+    rows[:, place >> 3] ^= differ << one
+    octets[starts + (places >> 3)] ^= differ << own

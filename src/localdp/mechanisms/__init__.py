@@ -23,9 +23,15 @@ permanent response once more for each report:
 | `oue+oue` | `OptimizedTwice` | a bit for each item | comparison with the literature |
 | `sue+oue` | `SymmetricThenOptimized` | a bit for each item | comparison with the literature |
 
-Where every user holds a set of items, `set_sampling` draws one of them, and one of the mechanisms above reports it.
+Where every user holds a set of items, `set_sampling` draws one of them, and one of the mechanisms of the first table
+reports it. One more perturbs the whole set at once:
 
-The base class of all mechanisms is in `base`, the base classes of two groups are in `bitmap_base` and `hashing_base`.
+| name | class | report | use it for |
+|---|---|---|---|
+| `privset` | `PrivSet` | a bit for each item | the least variance on sets of several items |
+
+The base class of all mechanisms is in `base`, the base classes of groups are in `bitmap_base`, `hashing_base` and
+`set_base`.
 `symbol_response` is the randomized response that several mechanisms share, `asking_again` says how all of them answer
 again, and `choice` decides what `auto` takes.
 
@@ -56,7 +62,9 @@ from localdp.mechanisms.dbit_flip import DBitFlip
 from localdp.mechanisms.hadamard import HadamardResponse
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
+from localdp.mechanisms.privset import PrivSet
 from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.set_base import SetMechanism
 from localdp.mechanisms.set_sampling import PaddingAndSampling
 from localdp.mechanisms.subset import SubsetSelection
 from localdp.mechanisms.symbol_response import SymbolResponse
@@ -69,6 +77,7 @@ from localdp.validation import checked_epsilon
 __all__ = [
     "CHAINS",
     "MECHANISMS",
+    "SET_MECHANISMS",
     "BinaryLocalHashing",
     "Chain",
     "Channel",
@@ -83,8 +92,10 @@ __all__ = [
     "OptimizedTwice",
     "OptimizedUnary",
     "PaddingAndSampling",
+    "PrivSet",
     "RandomizedResponse",
     "RandomizedResponseTwice",
+    "SetMechanism",
     "SubsetSelection",
     "SymbolResponse",
     "SymmetricThenOptimized",
@@ -131,6 +142,9 @@ CHAINS: dict[str, type[Chain]] = {
 }
 """The mechanisms for plans with `once`, by name."""
 
+SET_MECHANISMS: dict[str, type[SetMechanism]] = {kind.name: kind for kind in (PrivSet,)}
+"""The mechanisms that only plans with `set_size` have, by name."""
+
 _IMPURE = {
     "rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
     "bloom-rappor": "Bloom-filter RAPPOR (basic RAPPOR, without the filter, is 'sue')",
@@ -139,7 +153,7 @@ _IMPURE = {
 }
 
 _Kind = TypeVar("_Kind", bound=type[Mechanism])
-_REGISTRY: Registry[Mechanism] = Registry(Mechanism, {*MECHANISMS, *CHAINS, *_IMPURE, "auto"})
+_REGISTRY: Registry[Mechanism] = Registry(Mechanism, {*MECHANISMS, *CHAINS, *SET_MECHANISMS, *_IMPURE, "auto"})
 
 
 def register(kind: _Kind) -> _Kind:
@@ -161,7 +175,7 @@ def register(kind: _Kind) -> _Kind:
 
 def kind_named(name: str) -> type[Mechanism] | None:
     """The class of the mechanism with this name, in the library or registered; None if there is none."""
-    return MECHANISMS.get(name) or CHAINS.get(name) or _REGISTRY.get(name)
+    return MECHANISMS.get(name) or CHAINS.get(name) or SET_MECHANISMS.get(name) or _REGISTRY.get(name)
 
 
 def create(
@@ -197,7 +211,9 @@ def create(
         kinds = tuple(kind for kind in MECHANISMS.values() if not kind.counts_pairs)
         if set_size is None:
             return choose(kinds, size, epsilon)
-        return choose(_for_sets(tuple(kind for kind in kinds if kind is not DBitFlip), set_size), size, epsilon)
+        sampling = (kind for kind in kinds if kind is not DBitFlip)
+        whole = (kind for kind in SET_MECHANISMS.values() if _takes(kind, set_size))
+        return choose(_for_sets((*sampling, *whole), set_size), size, epsilon)
     if name in _IMPURE:
         raise ImpureMechanismError.of(_IMPURE[name])
     if name in CHAINS:
@@ -205,9 +221,14 @@ def create(
             f"{name} perturbs a permanent response once more for each report: give once, the budget of one report, "
             "besides epsilon, the budget of all reports together"
         )
+    if name in SET_MECHANISMS and set_size is None:
+        raise InvalidInputError(
+            f"{name} is for users who hold sets: give set_size, the number of items that most users hold at most"
+        )
     kind = kind_named(name)
     if kind is None:
-        raise _unknown(name, [*sorted(MECHANISMS), *sorted(CHAINS), *sorted(_REGISTRY), "auto"])
+        known = (MECHANISMS, CHAINS, SET_MECHANISMS, _REGISTRY)
+        raise _unknown(name, [*(one for names in known for one in sorted(names)), "auto"])
     options = {} if answers is None else {"answers": answers}
     make = kind if set_size is None else _for_sets((kind,), set_size)[0]
     mechanism = make(size, epsilon, **options)
@@ -216,7 +237,17 @@ def create(
 
 def _for_sets(kinds: tuple[type[Mechanism], ...], set_size: int) -> tuple[Make, ...]:
     """What makes these mechanisms for users who hold sets."""
-    return tuple(partial(PaddingAndSampling, set_size=set_size, kind=kind) for kind in kinds)
+    return tuple(
+        partial(kind, set_size=set_size)
+        if issubclass(kind, SetMechanism)
+        else partial(PaddingAndSampling, set_size=set_size, kind=kind)
+        for kind in kinds
+    )
+
+
+def _takes(kind: type[SetMechanism], set_size: int) -> bool:
+    """Whether a mechanism can be made for sets of this size. What is not a size at all is refused elsewhere."""
+    return not isinstance(set_size, int) or set_size <= kind.most_elements
 
 
 def _chain(name: str, size: int, epsilon: float, once: float) -> Choice:

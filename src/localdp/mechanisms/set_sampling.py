@@ -40,23 +40,18 @@ element floor(u k / 2^w). No element of it has a probability above 1/k + 2^-w, w
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from localdp.domain import checked_indices
-from localdp.errors import FrequencyError, InvalidInputError
+from localdp.errors import FrequencyError
 from localdp.item_sets import ItemSets
 from localdp.mechanisms.base import Channel, Mechanism, exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.set_base import Held, SetMechanism, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
-from localdp.types import Counts, Flags, Indices, Progress, Rows, Words
-from localdp.validation import checked_amount
-
-MOST_ELEMENTS = 1 << 16
-"""The largest set size. The variance grows with its square."""
+from localdp.types import Counts, Flags, Indices, Rows
 
 
 class SampledResponse(RandomizedResponse):
@@ -73,16 +68,14 @@ class SampledResponse(RandomizedResponse):
         )
 
 
-class PaddingAndSampling(Mechanism):
+class PaddingAndSampling(SetMechanism):
     """Report one element of a set by the mechanism `kind`. `set_size` is the length that shorter sets are padded to."""
 
-    holds_sets = True
-
     def __init__(self, size: int, epsilon: float, width: int = 64, *, set_size: int, kind: type[Mechanism]) -> None:
-        self.set_size = checked_amount(set_size, MOST_ELEMENTS, "set_size, the number of items that a user may hold,")
         self.kind = kind
         self.name = kind.name  # type: ignore[misc]  # every instance is named after the mechanism that it samples for
-        super().__init__(size, epsilon, width)
+        self.exactly_pure = kind.exactly_pure  # type: ignore[misc]  # likewise
+        super().__init__(size, epsilon, width, set_size=set_size)
 
     def configure(self) -> None:
         if self.kind is RandomizedResponse:
@@ -92,9 +85,6 @@ class PaddingAndSampling(Mechanism):
             )
         else:
             self.inner = self.kind(self.size + 1, self.requested_epsilon, self.width)
-
-    def options(self) -> dict[str, Any]:
-        return {"set_size": self.set_size}
 
     def at_width(self, width: int) -> PaddingAndSampling:
         return type(self)(self.size, self.requested_epsilon, width, set_size=self.set_size, kind=self.kind)
@@ -128,25 +118,18 @@ class PaddingAndSampling(Mechanism):
     def parameters(self) -> dict[str, int | str]:
         return self.inner.parameters()
 
-    def privatize_sets(self, sets: ItemSets, source: Entropy, *, progress: Progress | None = None) -> Rows:
-        """One report for each user's set."""
-        held = ItemSets(checked_indices(sets.items, self.size), sets.sizes)
-        return self.inner.privatize(self.drawn(held, source), source, progress=progress)
+    def randomize_sets(self, sets: ItemSets, source: Entropy) -> Rows:
+        return self.inner.randomize(self.drawn(sets, source), source)
 
     def drawn(self, sets: ItemSets, source: Entropy) -> Indices:
         """The element that each user draws: the index of an item, or `first_padding` and above for padding."""
         place = source.below(self.set_size, sets.users).astype(np.int64)
-        longer = _scaled(source.integers(sets.users), sets.sizes, self.width)
+        longer = scaled(source.integers(sets.users), sets.sizes, self.width)
         place = np.where(sets.sizes > self.set_size, longer, place)
         padding = self.first_padding + (place if self.kind is RandomizedResponse else 0 * place)
         padded = np.append(sets.items, 0)  # so that there is something to look up where a set is empty
         own = padded[np.minimum(sets.starts + place, sets.items.size)]
         return np.where(place < sets.sizes, own, padding)
-
-    def randomize(self, values: Indices, source: Entropy) -> Rows:
-        """Reports of users who hold one item each."""
-        elements = self.drawn(ItemSets(values, np.ones(values.size, np.int64)), source)
-        return self.inner.randomize(elements, source)
 
     def validate(self, rows: Rows) -> None:
         self.inner.validate(rows)
@@ -164,16 +147,11 @@ class PaddingAndSampling(Mechanism):
                 f"no reports can have these counts: they add up to {total}, and {n} reports support at most {n} items"
             )
 
-    def channel(self) -> Channel:
-        """The exact probabilities of all reports of users who hold one item each."""
-        return self.channel_of([(item,) for item in range(self.size)])
-
-    def channel_of(self, sets: list[tuple[int, ...]]) -> Channel:
-        """The exact probability of every report, for each of these sets."""
+    def channel_of(self, sets: list[Held]) -> Channel:
         inner = self.inner.channel()
         by_element = inner.probabilities
 
-        def mixed(held: tuple[int, ...]) -> tuple[Fraction, ...]:
+        def mixed(held: Held) -> tuple[Fraction, ...]:
             chances = self._chances(held)
             return tuple(
                 sum((chance * by_element[element][report] for element, chance in chances.items()), Fraction(0))
@@ -182,7 +160,7 @@ class PaddingAndSampling(Mechanism):
 
         return Channel(inner.reports, tuple(mixed(held) for held in sets))
 
-    def _chances(self, held: tuple[int, ...]) -> dict[int, Fraction]:
+    def _chances(self, held: Held) -> dict[int, Fraction]:
         """The exact probability with which each element of a padded set is drawn."""
         size = len(held)
         if size > self.set_size:
@@ -193,31 +171,9 @@ class PaddingAndSampling(Mechanism):
             return chances | {self.size + place: Fraction(1, self.set_size) for place in range(size, self.set_size)}
         return chances | {self.size: Fraction(self.set_size - size, self.set_size)}
 
-    def simulate(self, frequencies: Counts, seed: int | None) -> Counts:  # noqa: ARG002 (it refuses)
-        raise InvalidInputError(
-            "how many users hold each item does not say which items they hold together, so sets cannot be simulated "
-            "from frequencies: make the sets, and privatize them with a seed"
-        )
-
     def _equality_key(self) -> tuple[object, ...]:
         return (*super()._equality_key(), self.kind)
 
     @property
     def _count_work(self) -> int:
         return self.inner._count_work
-
-    def __repr__(self) -> str:
-        return (
-            f"<{self.name} on sets of up to {self.set_size} of {self.size} items, epsilon {self.epsilon:.6g}, "
-            f"{self.report_bits}-bit reports>"
-        )
-
-
-def _scaled(words: Words, sizes: Indices, width: int) -> Indices:
-    """floor(word * size / 2^width), exactly. The product of two numbers of up to 64 bits does not fit into 64."""
-    low, sizes = np.uint64(2**32 - 1), sizes.astype(np.uint64)
-    if width <= 32:
-        return (words * sizes >> np.uint64(width)).astype(np.int64)
-    lower = (words & low) * sizes
-    upper = (words >> np.uint64(32)) * sizes + (lower >> np.uint64(32))  # the product without its lowest 32 bits
-    return (upper >> np.uint64(width - 32)).astype(np.int64)

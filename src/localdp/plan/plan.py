@@ -33,7 +33,7 @@ from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
 from localdp.item_sets import ItemSets
 from localdp.items import Item
-from localdp.mechanisms import Mechanism, PaddingAndSampling, create, kind_named
+from localdp.mechanisms import Mechanism, SetMechanism, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
@@ -185,7 +185,7 @@ class Plan(Frozen):
 
     def privatize_sets(self, sets: ItemSets, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """Like `privatize` under a plan with `set_size`, with the indices of the items instead of the items."""
-        if not isinstance(self.mechanism, PaddingAndSampling):
+        if not isinstance(self.mechanism, SetMechanism):
             raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
         if not sets.users:
             raise EmptyError("no values were given: give one set of items for each user")

@@ -50,3 +50,35 @@ def _onward(value, steps, size):
     """The item `steps` places after the held one, wrapping around after the last."""
     shifted = value + steps
     return shifted - size * (shifted >= size)
+
+
+def draw_bitmaps(entropy: Entropy, skipped: Indices, size: int, count: int, first: int, bits: int) -> Rows:
+    drawn = count - (count == size)  # nothing is drawn to choose among one place
+    if not isinstance(entropy, Keystream) or entropy.width != 64 or not drawn:
+        return NotImplemented
+    rows = np.zeros((skipped.size, byte_length(bits)), np.uint8)
+
+    def draw(words: Words) -> int:
+        return words.size * _draw_bitmaps(words.reshape(drawn, -1), skipped, size, count, first, rows)
+
+    return rows if entropy.consume(drawn * skipped.size, draw) else NotImplemented
+
+
+@compiled
+def _draw_bitmaps(words, skipped, size, count, first, rows):
+    """Draw the subsets into `rows`. Return False if a draw must be rejected; `rows` is then useless."""
+    for turn in range(count):
+        last = size - count + turn
+        bound = np.uint64(last + 1)
+        share = ~np.uint64(0) // bound
+        share += np.uint64(share * bound + bound == 0)  # floor(2^64 / bound)
+        draws = words[max(0, turn - count + words.shape[0])]
+        for user in range(rows.shape[0]):
+            drawn = np.int64(draws[user] // share) if last else 0
+            if drawn > last:
+                return False
+            place = first + drawn
+            taken = rows[user, place >> 3] >> (place & 7) & 1
+            place += taken * (last - drawn)
+            rows[user, place >> 3] |= np.uint8(np.int64(turn >= skipped[user]) << (place & 7))
+    return True

@@ -1,0 +1,91 @@
+"""`localdp itemsets`: the items, and the combinations of items, that the most users hold together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from localdp.cli.options import Column, Force, Header, Json, TableFile
+
+
+def command(
+    sets: Annotated[
+        Path,
+        typer.Argument(
+            help="A .csv, .parquet or .arrow file with one set of items for each user, a .dat file with the items of "
+            "one user on each line, or - for CSV on standard input."
+        ),
+    ],
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
+    items: Annotated[
+        Path | None,
+        typer.Option(help="The file with all items that there are: .csv, .parquet, .arrow, or .txt with one a line."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Instead of --items: the number of items, which are 0, 1, 2 and so on."),
+    ] = None,
+    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many to find, at most 1,000.")] = "16",
+    largest: Annotated[
+        str,
+        typer.Option(metavar="NUMBER", help="The most items of a combination, at most 10; 1 finds single items."),
+    ] = "4",
+    other: Annotated[
+        str | None, typer.Option(help="A catch-all item, which stands for every item that is not listed.")
+    ] = None,
+    column: Column = None,
+    header: Header = None,
+    separator: Annotated[str, typer.Option(help="What stands between the items of one cell.")] = ";",
+    out: TableFile = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Find which items, and which combinations, the most users hold.
+
+    Every row is one user with a set of items. Each is drawn into one of four
+    groups, and makes one private report, with secure randomness.
+
+    Example: localdp itemsets baskets.csv --items products.txt --epsilon 2
+    """
+    from localdp import files
+    from localdp import sets as survey
+    from localdp.cli.output import check_inputs, check_kind, check_outputs, progress, show, write
+    from localdp.cli.plan import items_in, number_of
+    from localdp.cli.values import budget_of, whole_number
+    from localdp.domain import Domain
+    from localdp.errors import InvalidInputError, UnknownItemError
+    from localdp.item_sets import ItemSets
+
+    if (items is None) == (size is None):
+        raise InvalidInputError("the items must be known: give a file with --items, or their number with --size")
+    budget = budget_of(epsilon)
+    wanted, most = whole_number(top, "--top"), whole_number(largest, "--largest")
+    transactions = sets.suffix.lower() == files.TRANSACTIONS
+    if transactions and (column is not None or header is not None):
+        raise InvalidInputError(
+            "a .dat file has the items of one user on each line, and no columns: leave out --column"
+        )
+    check_kind(sets, files.TRANSACTIONS)
+    check_inputs(sets)
+    check_outputs(force, out)
+    count = whole_number(size, "--size")
+    if items is not None:
+        domain = Domain(items_in(items, None, None)[0], other)
+    else:
+        domain = Domain(count or 0, number_of(other))
+    read = None if transactions else files.format_of(sets).with_header(header)
+    try:
+        with progress("values") as update:
+            pieces = [held for held, _ in files.sets(sets, column, domain, read, separator=separator, progress=update)]
+    except UnknownItemError as error:
+        message = str(error).replace("the plan does not list", "is not among the items")
+        raise UnknownItemError(f"{message}: name a catch-all with --other") from None
+    with progress("rounds") as update:
+        found = survey.itemsets(
+            ItemSets.joined(pieces), domain, epsilon=budget, top=wanted or 1, largest=most or 1, progress=update
+        )
+    if out is not None:
+        write(found.table(), out)
+    show(found.table(), json, found.notes, out)

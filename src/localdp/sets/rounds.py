@@ -1,0 +1,186 @@
+"""One round of a survey of sets: what its group is asked, and the plan under which it answers.
+
+A round asks for the *size* of what a user holds, or for the *set* itself; and either of all items, or of a list of
+candidates, which are itemsets. Devices get the document of the round in canonical JSON. Its fingerprint is the SHA-256
+of that text: two rounds may have the same plan, and still ask for different things.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Any, Self
+
+from localdp.errors import LocalDPError, PlanError
+from localdp.formats import canonical_json
+from localdp.frozen import Frozen
+from localdp.item_sets import ItemSets
+from localdp.mechanisms import Mechanism, SetMechanism
+from localdp.plan import Plan, Reports
+from localdp.randomness import keystream
+from localdp.randomness.keystream import Entropy
+from localdp.sets.candidates import Itemset, held
+from localdp.sets.sizes import SizeClasses
+from localdp.types import Rows
+
+_FORMAT = "localdp-sets-round/1"
+SIZE, SET = "size", "set"
+ROUNDS = 4
+
+
+class Round(Frozen):
+    """A round under way: its `number`, what it `asks` for ("size" or "set"), its `candidates` and its `plan`.
+
+    `candidates` is None if the round asks about all items.
+    """
+
+    def __init__(
+        self, survey: str, number: int, asks: str, candidates: tuple[Itemset, ...] | None, items: int, plan: Plan
+    ) -> None:
+        self.survey = survey
+        self.number = number
+        self.asks = asks
+        self.candidates = candidates
+        self.items = items
+        """The number of items of the survey."""
+        self.plan = plan
+        self.classes = SizeClasses.up_to(self.answers)
+        expected = self.answers if asks == SET else len(self.classes.smallest)
+        if plan.domain.size != expected or plan.mechanism.holds_sets != (asks == SET):
+            raise PlanError("the plan of this round does not fit what it asks for")
+        self._freeze()
+
+    @property
+    def answers(self) -> int:
+        """How many things a user may hold: all items, or the candidates."""
+        return self.items if self.candidates is None else len(self.candidates)
+
+    @classmethod
+    def of_sizes(
+        cls, survey: str, number: int, candidates: tuple[Itemset, ...] | None, items: int, epsilon: float
+    ) -> Self:
+        """The round that asks how many items, or candidates, a user holds."""
+        most = items if candidates is None else len(candidates)
+        plan = Plan(len(SizeClasses.up_to(most).smallest), "auto", epsilon)
+        return cls(survey, number, SIZE, candidates, items, plan)
+
+    @classmethod
+    def of_sets(
+        cls,
+        survey: str,
+        number: int,
+        candidates: tuple[Itemset, ...] | None,
+        items: int,
+        epsilon: float,
+        set_size: int,
+    ) -> Self:
+        """The round that asks which items, or candidates, a user holds."""
+        size = items if candidates is None else len(candidates)
+        return cls(survey, number, SET, candidates, items, Plan(size, "auto", epsilon, set_size=set_size))
+
+    def privatize(self, sets: ItemSets, *, seed: int | None = None) -> Reports:
+        """One report for each of these users, whose sets hold items of the survey.
+
+        With a seed the reports are reproducible but not private: use it for simulations only.
+        """
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
+        return Reports._trusted(self.plan, self.rows(sets, source))
+
+    def asked(self, sets: ItemSets) -> ItemSets:
+        """What each user holds of what is asked for: their items, or the numbers of the candidates."""
+        return sets if self.candidates is None else held(self.candidates, sets)
+
+    def rows(self, sets: ItemSets, source: Entropy) -> Rows:
+        """The bytes of one report for each of these users, with this source of randomness, on all processors."""
+        asked, mechanism = self.asked(sets), self.plan.mechanism
+        if isinstance(mechanism, SetMechanism):
+            return mechanism.privatize_sets(asked, source)
+        return mechanism.privatize(self.classes.of(asked.sizes), source)
+
+    def randomized(self, sets: ItemSets, source: Entropy, mechanism: Mechanism) -> Rows:
+        """The same with another mechanism in the place of the plan's, in one chunk: for checks that enumerate."""
+        asked = self.asked(sets)
+        if isinstance(mechanism, SetMechanism):
+            return mechanism.randomize_sets(asked, source)
+        return mechanism.randomize(self.classes.of(asked.sizes), source)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the round's document, in hex."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The document that devices need, as canonical JSON."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return canonical_json.dumps(
+            {
+                "format": _FORMAT,
+                "survey": self.survey,
+                "round": self.number,
+                "asks": self.asks,
+                "candidates": None if self.candidates is None else [list(itemset) for itemset in self.candidates],
+                "items": self.items,
+                "plan": self.plan._document(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, most_epsilon: float | None = None) -> Self:
+        """Read a round that `to_json` wrote. Anything else is a `PlanError`.
+
+        A device gives `most_epsilon`: a round that asks for more is a `PlanLimitError`.
+        """
+        try:
+            document = canonical_json.loads(text)
+            plan = Plan.from_json(canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon)
+            _check_numbers(document)
+            items = document["items"]
+            candidates = _candidates(document["candidates"], items)
+            made = cls(document["survey"], document["round"], document["asks"], candidates, items, plan)
+        except LocalDPError:
+            raise
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            raise PlanError("this is not a round of a survey of sets: it is not text in JSON") from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise PlanError(f'this is not a round of a survey of sets: it is not a document "{_FORMAT}"') from None
+        if made.to_json() != canonical_json.dumps(document):
+            raise PlanError("this round was altered")
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Round) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        what = f"{self.items:,} items" if self.candidates is None else f"{len(self.candidates):,} candidates"
+        wanted = "how many" if self.asks == SIZE else "which"
+        return f"<Round {self.number}: {wanted} of {what} a user holds, by {self.plan.mechanism.name}>"
+
+
+def _check_numbers(document: dict[str, Any]) -> None:
+    """A round, and the survey that it belongs to, are numbers and texts of the right kinds."""
+    whole = all(type(document[name]) is int and document[name] >= 0 for name in ("round", "items"))
+    if not whole or document["format"] != _FORMAT or document["asks"] not in (SIZE, SET) or document["items"] < 1:
+        raise ValueError
+    if document["round"] >= ROUNDS:
+        raise ValueError
+    if not isinstance(document["survey"], str) or len(bytes.fromhex(document["survey"])) != 32:
+        raise ValueError
+
+
+def _candidates(given: Any, items: int) -> tuple[Itemset, ...] | None:
+    """The candidates of a document: different itemsets, each with its items in ascending order."""
+    if given is None:
+        return None
+    listed = tuple(tuple(itemset) for itemset in given)
+    whole = all(type(item) is int and 0 <= item < items for itemset in listed for item in itemset)
+    ascending = all(itemset and list(itemset) == sorted(set(itemset)) for itemset in listed)
+    if not listed or not whole or not ascending or len(set(listed)) < len(listed):
+        raise ValueError
+    return listed

@@ -1,0 +1,144 @@
+r"""How large people's sets are, learnt from a small group, and the set size that a round should have.
+
+Users of the group report the class of their set's size: 0, 1, 2, .. for small sets, ranges for larger ones. The
+estimated shares r_s of the sizes give, for every set size m, the share of all holdings that a round with it sees:
+
+    seen(m) = sum_s r_s min(s, m) / sum_s r_s s,
+
+because every holding of a set with s > m items counts as m/s. The largest classes weigh most in the sums, and mostly
+hold nothing but noise. So those at the end whose share is less than two standard errors are left out, and the others
+are projected (norm-sub). seen(m) still has an error, also from the first two classes that were left out. With the
+variance v of a share, it is
+
+    Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
+
+**To find items**, what counts is how far their estimates stand out of the noise. The estimate of an item grows with
+seen(m), and the noise with the deviation of the mechanism, so m has the largest seen(m) / deviation(m).
+
+**To count items**, estimates are divided by seen(m), so that they are right on average over the items. An item whose
+holders have larger sets than others' is still counted too low, and m must not be too small. The m with the least
+(f doubt(m))^2 + Var(m) / seen(m)^2 is taken, where f is the frequency of the last item that is wanted, and
+
+    doubt(m)^2 = ((1 - seen(m)) / 2)^2 + Var(seen(m)) / seen(m)^2
+
+is the relative error of the correction: half of what is not seen may belong to other items than it is divided among.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from localdp.errors import EpsilonError
+from localdp.estimate import Estimate
+from localdp.mechanisms import create
+from localdp.types import Indices, Vector
+
+_SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
+"""The smallest size of each class."""
+_SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+_SURE = 2.0  # standard errors
+_IN_DOUBT = 2  # classes beyond the last that is sure, which may hold users as well
+_LARGEST_MEAN = 1.5
+"""The sets of the last class have on average this many times its smallest size, for want of anything better."""
+
+
+@dataclass(frozen=True)
+class SizeClasses:
+    """Classes of sizes, each from its smallest size up to the next; the last has no end.
+
+    >>> SizeClasses.up_to(10).smallest
+    (0, 1, 2, 3, 4, 5, 6, 8)
+    >>> SizeClasses.up_to(10).of(np.array([0, 7, 900])).tolist()
+    [0, 6, 7]
+    """
+
+    smallest: tuple[int, ...]
+
+    @classmethod
+    def up_to(cls, most: int) -> SizeClasses:
+        """The classes for sets out of this many items. There are two at least."""
+        return cls(tuple(size for size in _SMALLEST if size <= max(1, most)))
+
+    def of(self, sizes: Indices) -> Indices:
+        """The class of each size."""
+        return np.searchsorted(np.array(self.smallest), sizes, side="right") - 1
+
+    @property
+    def typical(self) -> Vector:
+        """The size that stands for each class: the middle of its range."""
+        ends = np.append(np.array(self.smallest[1:]) - 1, _LARGEST_MEAN * self.smallest[-1])
+        return np.asarray((np.array(self.smallest) + np.maximum(ends, self.smallest)) / 2)
+
+    def law(self, estimate: Estimate) -> SizeLaw:
+        """The shares of the sizes, from the estimated number of users in each class."""
+        shares, error = estimate.frequencies / estimate.n, estimate.std_error / estimate.n
+        large = np.flatnonzero(shares > _SURE * error)
+        kept = 2 if not large.size else max(2, int(large[-1]) + 1)
+        some = Estimate(estimate.frequencies[:kept], n=estimate.n, variance=estimate.std_error**2)
+        law = np.zeros(min(shares.size, kept + _IN_DOUBT))
+        law[:kept] = np.asarray(some.project("norm-sub").frequencies) / estimate.n
+        return SizeLaw(self.typical[: law.size], law, error)
+
+
+@dataclass(frozen=True, eq=False)
+class SizeLaw:
+    """The share of the users whose set has each of these sizes, and the standard error of a share."""
+
+    sizes: Vector
+    shares: Vector
+    error: float
+
+    @property
+    def mean(self) -> float:
+        """The mean size of a set."""
+        return float(self.shares @ self.sizes)
+
+    def seen(self, set_size: int) -> float:
+        """The share of all holdings that a round with this set size sees."""
+        every = self.mean
+        return float(self.shares @ np.minimum(self.sizes, set_size)) / every if every > 0 else 1.0
+
+    def doubt(self, set_size: int) -> float:
+        """The relative error of estimates that are divided by `seen`."""
+        seen, every = self.seen(set_size), self.mean
+        if every <= 0 or seen <= 0:
+            return 1.0
+        weights = np.minimum(self.sizes, set_size) - seen * self.sizes
+        return math.hypot((1 - seen) / 2, self.error * float(np.linalg.norm(weights)) / every / seen)
+
+    def to_find(self, items: int, epsilon: float) -> int:
+        """The set size whose estimates stand out most of the noise."""
+        return max(_offered(items, epsilon), key=lambda m: self.seen(m) / math.sqrt(_variance(items, epsilon, m)))
+
+    def to_count(self, items: int, epsilon: float, users: int, share: float) -> int:
+        """The set size with the least expected error of an item that this share of the users hold."""
+
+        def error(m: int) -> float:
+            bias = users * share * self.doubt(m)
+            return bias**2 + users * _variance(items, epsilon, m) / max(self.seen(m), 1e-9) ** 2
+
+        return min(_offered(items, epsilon), key=error)
+
+
+def _offered(items: int, epsilon: float) -> Iterator[int]:
+    """The set sizes that can be taken: there is a mechanism, and no set is larger than all items."""
+    yield 1
+    for size in _SET_SIZES[1:]:
+        if size > items:
+            return
+        try:
+            _variance(items, epsilon, size)
+        except EpsilonError:
+            return
+        yield size
+
+
+@cache
+def _variance(items: int, epsilon: float, set_size: int) -> float:
+    """The variance for each user of the mechanism that a plan with this set size has."""
+    return create("auto", items, epsilon, set_size=set_size).mechanism.variance(1)
