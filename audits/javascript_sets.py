@@ -2,7 +2,8 @@
 
 A full set, which needs no padding, is audited beside the empty one, which is nothing but padding. The reports that tell
 them apart best support every item of the full set and not the padding: whichever item was drawn, they are e^epsilon
-times as likely as under the empty set. (A report of `grr` supports one element only, so there it is any item.)
+times as likely as under the empty set. (A report of `grr` supports one element only, so there it is any item. Under
+`privset` it is any item too, because one common element counts as much as several.)
 
 An empty set, a short one, a full one and a larger one are compared with the exact probabilities of all reports.
 """
@@ -19,11 +20,11 @@ from audits.javascript import FALSE_ALARMS, FOLDER, NODE, Finding, Mutant, made_
 from localdp.checks import CheckFailure
 from localdp.checks.audit import FLOOR, lower_bound
 from localdp.checks.sampling import require_channel
-from localdp.mechanisms import MECHANISMS, Mechanism, PaddingAndSampling
+from localdp.mechanisms import MECHANISMS, SET_MECHANISMS, Mechanism, SetMechanism
 from localdp.plan import Plan
 from localdp.types import Rows
 
-NAMES = tuple(name for name in MECHANISMS if name != "dbit")
+NAMES = tuple(name for name in (*MECHANISMS, *SET_MECHANISMS) if name != "dbit")
 SIZE, SET_SIZE = 16, 2  # items
 _LISTED_SIZE = 5  # items of the domain on which all reports are listed
 _LISTED: list[tuple[int, ...]] = [(), (1,), (0, 3), (0, 2, 4)]
@@ -33,8 +34,8 @@ MUTANTS = (
         "one padding for all",
         "The padding of grr is always the same element, which short sets then draw too often.",
         "mechanisms/set_sampling.js",
-        "size + different * place",
-        "size",
+        "size + different * place)",
+        "size)",
         "grr",
     ),
     Mutant(
@@ -49,17 +50,33 @@ MUTANTS = (
         "rest of a large set",
         "A set that is too large reports one of its first items.",
         "mechanisms/set_sampling.js",
-        "place += +(count > setSize) * (ofMany - place);",
+        "place += +(held.length > setSize) * (ofMany - place);",
         "void ofMany;",
         "oue",
     ),
     Mutant(
         "first item only",
         "The first item of a set is reported wherever an item is drawn.",
-        "mechanisms/set_sampling.js",
+        "item_sets.js",
         "(held[place] ^ padding)",
         "(held[0] ^ padding)",
         "llh",
+    ),
+    Mutant(
+        "padding not renamed",
+        "PrivSet lights its first places for the padding, instead of the padding.",
+        "mechanisms/privset.js",
+        "size + places[t] - count)",
+        "t)",
+        "privset",
+    ),
+    Mutant(
+        "always in common",
+        "A subset that PrivSet draws without looking at the set often has an element too many in common with it.",
+        "mechanisms/privset.js",
+        "let common = 0;",
+        "let common = 1;",
+        "privset",
     ),
 )
 
@@ -109,14 +126,16 @@ def run(trials: int, mutant_trials: int) -> bool:
 def _hits(mechanism: Mechanism, rows: Rows) -> int:
     """How many reports support the items of the full set, all or any of them, and not the padding."""
     own = [mechanism.supports(rows, item) for item in range(SET_SIZE)]
-    supported = reduce(np.logical_or if mechanism.name == "grr" else np.logical_and, own)
-    return int((supported & ~mechanism.supports(rows, SIZE)).sum())
+    supported = reduce(np.logical_or if mechanism.name in ("grr", "privset") else np.logical_and, own)
+    padding = SET_SIZE if mechanism.name == "privset" else 1
+    padded = reduce(np.logical_or, (mechanism.supports(rows, SIZE + place) for place in range(padding)))
+    return int((supported & ~padded).sum())
 
 
 def _differs(plan: Plan, batches: list[bytes], alpha: float) -> str:
     """What is wrong with the reports of the listed sets; "" if they follow the channel, or if there are none."""
     mechanism, rows = plan.mechanism, [plan.read(batch).rows for batch in batches]
-    assert isinstance(mechanism, PaddingAndSampling)
+    assert isinstance(mechanism, SetMechanism)
     try:
         if rows:
             require_channel(mechanism, range(len(_LISTED)), rows.__getitem__, alpha, mechanism.channel_of(_LISTED))

@@ -40,6 +40,7 @@ SETS: list[tuple[Any, str, float, int, Any, list[list[Any]]]] = [
     (16_470, "blh", 1.0, 1, None, [[], [1, 2]]),
     (16_470, "llh", 4.0, 4, None, [[0], [16_469, 8, 8, 8]]),
     (100, "hr", 0.5, 2, None, [[], [50, 51, 49]]),
+    (100, "privset", 1.0, 3, 99, [[], [7], [5, 4, 5, 200, 3], list(range(30, 10, -1))]),
 ]
 """Domain, mechanism, epsilon, set size, catch-all, and sets: in any order, with repetitions and unlisted items."""
 

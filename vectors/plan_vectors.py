@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, PlanError
-from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
 from localdp.plan.plan import Plan
 
 EPSILONS = (1e-6, 0.1, 0.6931471805599453, 1.0, 3.3333333333333335, 16.0)
 SIZES = (3, 16_470)
-SET_SIZES = ((3, 1), (3, 7), (1_000, 4), (16_470, 65_536))
+SET_SIZES = ((3, 1), (3, 7), (1_000, 4), (200, 256), (16_470, 65_536))
 DOMAINS: list[tuple[Any, Any]] = [
     (["tea", "coffee", "wäter", "\U0001f375", "\uff5e", "", 'a\n"b\\\u007f\u2028'], None),
     ([1, 2.5, "1", -0.0, 1e-7, 1e15, -7.25e-5, "true"], 2.5),
@@ -32,7 +32,7 @@ def good_plans() -> Iterator[dict[str, Any]]:
                 yield _good(Plan(size, name, epsilon, **options))
             except (EpsilonError, ImpureMechanismError):
                 continue  # this mechanism is not offered there
-    for name, (size, set_size), epsilon in itertools.product(MECHANISMS, SET_SIZES, (1e-6, 1.0, 16.0)):
+    for name, (size, set_size), epsilon in itertools.product(MECHANISMS | SET_MECHANISMS, SET_SIZES, (1e-6, 1.0, 16.0)):
         try:
             yield _good(Plan(size, name, 0.5 if name == "hr" else epsilon, set_size=set_size))
         except (EpsilonError, ImpureMechanismError, InvalidInputError):
@@ -100,6 +100,7 @@ def _altered() -> Iterator[tuple[str, str]]:
         "grr+grr": Plan(9, "grr+grr", 2.0, once=1.0),
         "sets": Plan(["tea", "coffee", "milk"], "grr", 1.0, set_size=2),
         "sized sets": Plan(9, "ss", 1.0, set_size=3, other=8),
+        "whole sets": Plan(9, "privset", 1.0, set_size=3),
     }
     hashed = Plan(9, "olh", 1.0, set_size=3)  # its parameters depend neither on the size nor on the set size
     changes: dict[str, list[dict[str, Any]]] = {
@@ -133,6 +134,7 @@ def _altered() -> Iterator[tuple[str, str]]:
         + [{"mechanism": name} for name in ("dbit", "grr+grr", "oue+sue", "oue", "auto", None)]
         + [{"once": 0.5}, {"answers": 1}, {"epsilon": 1e-30}, {"setSize": 2}],
         "sized sets": [{"domain": {"size": size}} for size in (2**32, 2**32 - 1)],
+        "whole sets": [{"set_size": size} for size in (0, 2, 4, 257, 65_536, "3", None)] + [{"epsilon": 1e-30}],
     }  # fmt: skip
     for name, several in changes.items():
         document = json.loads(plans[name].to_json())

@@ -28,7 +28,7 @@ PLANS: list[tuple[Any, str, float, int]] = [
     (64, "privset", 4.0, 12),
 ]
 
-SPOILED = ("ss", "olh", "llh")
+SPOILED = ("ss", "olh", "llh", "privset")
 """Beside the first plan, those whose malformed reports are refused: the others have none, or the same."""
 
 

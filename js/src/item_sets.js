@@ -15,13 +15,22 @@ export function readSet(items, domain) {
 }
 
 /**
- * Whether these are the indices of a set. No function of ours runs for each of them, so that the code that runs does not
- * tell how many there are.
+ * Whether these are the indices of a set. No function of ours runs for each of them, so that the code that runs does
+ * not tell how many there are.
  * @param {unknown} indices
  * @param {number} size the number of items
  */
 export const isSet = (indices, size) =>
   Array.isArray(indices) && `${indices}` === `${ascending(indices)}` && !(indices[indices.length - 1] >= size);
+
+/**
+ * The item at a place of a set, or the padding if the set is not that long. No branch depends on the set.
+ * @param {number[]} held
+ * @param {number} place
+ * @param {number} padding
+ */
+export const itemOr = (held, place, padding) =>
+  (padding ^ (-(place < held.length) & (held[place] ^ padding))) >>> 0; // past the end, undefined counts as 0
 
 /** @param {number[]} indices */
 const ascending = (indices) => [...Uint32Array.from(new Set(indices)).sort()];

@@ -5,6 +5,7 @@ import { dbit } from "./dbit.js";
 import { grr, grrTwice } from "./grr.js";
 import { hadamard } from "./hadamard.js";
 import { linearHashing, localHashing } from "./hashing.js";
+import { privset } from "./privset.js";
 import { sampled } from "./set_sampling.js";
 import { subset } from "./subset.js";
 import { unary } from "./unary.js";
@@ -44,4 +45,7 @@ export const MECHANISMS = new Map([
  * For users who hold sets of items.
  * @type {Map<unknown, Make<number[]>>}
  */
-export const SET_MECHANISMS = new Map(OF_ONE_ELEMENT.map(([name, make]) => [name, sampled(make)]));
+export const SET_MECHANISMS = new Map([
+  ...OF_ONE_ELEMENT.map(([name, make]) => /** @type {[unknown, Make<number[]>]} */ ([name, sampled(make)])),
+  ["privset", privset],
+]);

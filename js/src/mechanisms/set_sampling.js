@@ -7,6 +7,7 @@
 // mechanism the padding is one element.
 
 import { checkedSize } from "../domain.js";
+import { itemOr } from "../item_sets.js";
 import { grr } from "./grr.js";
 
 /**
@@ -21,14 +22,10 @@ export const sampled = (make) => (asked) => {
     ...inner,
     permanent: (held, words) => {
       // Every set draws the same words, and no branch depends on it: both places are computed, and one of them counts.
-      const count = held.length;
       let place = words.below(setSize);
-      words.next();
-      const ofMany = Number((words.integer * BigInt(count)) >> 64n);
-      place += +(count > setSize) * (ofMany - place);
-      const padding = size + different * place;
-      // Past the end of a short set, held[place] is undefined, which counts as 0 and is masked.
-      return inner.permanent((padding ^ (-(place < count) & (held[place] ^ padding))) >>> 0, words);
+      const ofMany = words.scaled(held.length);
+      place += +(held.length > setSize) * (ofMany - place);
+      return inner.permanent(itemOr(held, place, size + different * place), words);
     },
   };
 };
