@@ -56,8 +56,8 @@ MUTANTS = (
         "bit not cleared",
         "The noise of the held item's bit is not cleared before the bit is set.",
         "mechanisms/unary.js",
-        "(lit[index >>> 5] & ~(1 << bit))",
-        "lit[index >>> 5]",
+        "(lit[index >>> 3] & ~(1 << bit))",
+        "lit[index >>> 3]",
         "oue",
     ),
     Mutant(
@@ -129,19 +129,19 @@ MUTANTS = (
         "In the second perturbation, bits that are not set get the coin of those that are.",
         "mechanisms/chains.js",
         "(~permanent[i] & lit)",
-        "(~permanent[i] & coins[i])",
+        "(~permanent[i] & ~tails[i])",
         "oue+oue",
     ),
 )
 
 
-def made_by_node(jobs: Iterable[tuple[Plan, int, int]], folder: Path = FOLDER) -> list[bytes]:
-    """The batch that Node makes for each plan, index and number of reports."""
+def made_by_node(jobs: Iterable[tuple[Plan, int | list[int], int]], folder: Path = FOLDER) -> list[bytes]:
+    """The batch that Node makes for each plan, index (or indices of a set) and number of reports."""
     assert NODE is not None, "Node is needed here"
     wanted = list(jobs)
     asked = [
-        {"plan": plan.to_json(), "index": index, "count": count, "seed": number.to_bytes(8, "little").hex()}
-        for number, (plan, index, count) in enumerate(wanted)
+        {"plan": plan.to_json(), "held": held, "count": count, "seed": number.to_bytes(8, "little").hex()}
+        for number, (plan, held, count) in enumerate(wanted)
     ]
     program = str(folder / "test" / "make_reports.js")
     made = subprocess.run(  # noqa: S603 (our own program)
@@ -180,7 +180,7 @@ def findings(names: Iterable[str], trials: int, folder: Path = FOLDER) -> Iterat
         mechanism, small = audited(name), listed(name)
         plan, alpha = Plan(mechanism.size, mechanism), FALSE_ALARMS / (2 * len(MECHANISMS | CHAINS))
         values = (0, mechanism.size - 1)
-        jobs = [(plan, value, trials) for value in values]
+        jobs: list[tuple[Plan, int | list[int], int]] = [(plan, value, trials) for value in values]
         if small is not None:
             jobs.append((Plan(small.size, small), 1, trials // 4))
         made = made_by_node(jobs, folder)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from audits import javascript
+from audits import javascript, javascript_sets
 from audits.fuzz import fuzz
 from audits.mutants import MUTANTS, page, runner
 from localdp.checks.audit import FLOOR, audit
@@ -70,6 +70,12 @@ def catch_all() -> list[runner.Outcome]:
     return outcomes
 
 
+def audit_javascript() -> bool:
+    """Audit the JavaScript client, for users who hold one item and for users who hold sets."""
+    audits = (javascript.run, javascript_sets.run)
+    return all([audited(TRIALS, MUTANT_TRIALS) for audited in audits])  # noqa: C419 (run them all)
+
+
 def kill_clients() -> bool:
     """Kill clients, in a process without other threads; return whether no store knew of less than was released."""
     program = Path(__file__).with_name("killed_clients.py")
@@ -92,7 +98,7 @@ def main() -> int:
     asked = parser.parse_args()
     started = time.perf_counter()
     if asked.javascript:
-        return 0 if javascript.run(TRIALS, MUTANT_TRIALS) else 1
+        return 0 if audit_javascript() else 1
     audited = asked.mutants or audit_all()
     outcomes = catch_all()
     caught = all(outcome.caught for outcome in outcomes)
@@ -101,7 +107,7 @@ def main() -> int:
     print()
     refused = asked.mutants or fuzz()
     remembered = asked.mutants or kill_clients()
-    same = asked.mutants or javascript.run(TRIALS, MUTANT_TRIALS)
+    same = asked.mutants or audit_javascript()
     kept = asked.mutants or attack_collectors()
     passed = audited and caught and refused and remembered and same and kept
     print(f"\n{'passed' if passed else 'FAILED'} in {time.perf_counter() - started:.0f} s")

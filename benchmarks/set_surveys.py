@@ -88,7 +88,7 @@ def items_found(path: str, epsilon: float, seed: int) -> Measurements:
     return {
         "ncr": cumulative_rank(scores, truth),
         "published": cumulative_rank(scores_published, truth),
-        "raw": ldp.metrics.estimation_error(found.calibrated.origin.frequencies, truth[candidates]),
+        "raw": ldp.metrics.estimation_error(found.calibrated.estimates, truth[candidates]),
         "calibrated": ldp.metrics.estimation_error(found.calibrated.frequencies, truth[candidates]),
         "coverage": float(np.mean((low <= own) & (own <= high))),
         "size": found.set_size,
@@ -101,7 +101,7 @@ def itemsets_found(path: str, epsilon: float, seed: int) -> Measurements:
     sets, items = baskets(path)
     true = top_itemsets(path)
     found = ldp.sets.itemsets(sets, items, epsilon=epsilon, top=TOP_ITEMSETS, largest=LARGEST, seed=seed)
-    raw = np.argsort(-found.calibrated.origin.frequencies, kind="stable")[:TOP_ITEMSETS]
+    raw = np.argsort(-found.calibrated.estimates, kind="stable")[:TOP_ITEMSETS]
     published = svsm(sets, items, epsilon, TOP_ITEMSETS, np.random.default_rng(seed))
     counts = {itemset: count for count, itemset in true}
     known = [place for place, itemset in enumerate(found.items) if itemset in counts]

@@ -7,10 +7,11 @@ that also holds for how random bytes become a report.
                               For each chain also: random bytes -> permanent response -> several reports
     vectors/v1/hash.json      the hash of `olh` and `blh`
     vectors/v1/field.json     the field and the hash of `llh`
-    vectors/v1/sets.json      plans whose users hold sets: plan, set and random bytes -> report
+    vectors/v1/sets.json      plans whose users hold sets: plan, set and random bytes -> report; malformed batch -> code
     vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
     vectors/v1/plans.json     plan -> fingerprint and realised epsilon; malformed plan or one past a limit -> code
-    vectors/v1/devices.json   key -> words of the keystream; secret, plan and index -> key, digest, permanent response
+    vectors/v1/devices.json   key -> words of the keystream; secret, plan and index -> key, digest, permanent response;
+                              the same for the sets that users hold
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from device_vectors import device_vectors
 from numpy.typing import NDArray
 from plan_vectors import bad_plans, good_plans
-from set_vectors import set_vectors
+from set_vectors import set_vectors, spoiled_plans
 
 from localdp.checks.replay import Replay
 from localdp.errors import WireError
@@ -168,7 +169,8 @@ def _bad(plan: Plan) -> list[dict[str, Any]]:
 
     The codes are not derived anywhere else: whoever changes them reads the diff.
     """
-    reports = plan.privatize([plan.domain.items[0]] * 2, seed=1)
+    item = plan.domain.items[0]
+    reports = plan.privatize([[item] if plan.mechanism.holds_sets else item] * 2, seed=1)
     data = reports.to_bytes()
     length = plan.mechanism.report_bytes
     spoiled = {
@@ -266,6 +268,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS)}
     contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors(), "sets": set_vectors()}
+    contents["sets"]["bad"] = [bad for plan in spoiled_plans() for bad in _bad(plan)]
     contents["plans"] = {"good": list(good_plans()), "bad": list(bad_plans())}
     contents["devices"] = device_vectors()
     for name, content in contents.items():

@@ -7,12 +7,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from localdp.errors import EpsilonError, ImpureMechanismError, PlanError
-from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, PlanError
+from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
 from localdp.plan.plan import Plan
 
 EPSILONS = (1e-6, 0.1, 0.6931471805599453, 1.0, 3.3333333333333335, 16.0)
 SIZES = (3, 16_470)
+SET_SIZES = ((3, 1), (3, 7), (1_000, 4), (200, 256), (16_470, 65_536))
 DOMAINS: list[tuple[Any, Any]] = [
     (["tea", "coffee", "wäter", "\U0001f375", "\uff5e", "", 'a\n"b\\\u007f\u2028'], None),
     ([1, 2.5, "1", -0.0, 1e-7, 1e15, -7.25e-5, "true"], 2.5),
@@ -31,6 +32,11 @@ def good_plans() -> Iterator[dict[str, Any]]:
                 yield _good(Plan(size, name, epsilon, **options))
             except (EpsilonError, ImpureMechanismError):
                 continue  # this mechanism is not offered there
+    for name, (size, set_size), epsilon in itertools.product(MECHANISMS | SET_MECHANISMS, SET_SIZES, (1e-6, 1.0, 16.0)):
+        try:
+            yield _good(Plan(size, name, 0.5 if name == "hr" else epsilon, set_size=set_size))
+        except (EpsilonError, ImpureMechanismError, InvalidInputError):
+            continue  # dbit takes no sets, and this epsilon may be too small
     for domain, other in DOMAINS:
         yield _good(Plan(domain, "grr", 1.0, other=other))
     for answers in (1, 2, 50, 100):
@@ -92,7 +98,11 @@ def _altered() -> Iterator[tuple[str, str]]:
         "dbit": Plan(9, "dbit", 1.0, answers=2),
         "chain": Plan(9, "oue+sue", 2.0, once=1.0),
         "grr+grr": Plan(9, "grr+grr", 2.0, once=1.0),
+        "sets": Plan(["tea", "coffee", "milk"], "grr", 1.0, set_size=2),
+        "sized sets": Plan(9, "ss", 1.0, set_size=3, other=8),
+        "whole sets": Plan(9, "privset", 1.0, set_size=3),
     }
+    hashed = Plan(9, "olh", 1.0, set_size=3)  # its parameters depend neither on the size nor on the set size
     changes: dict[str, list[dict[str, Any]]] = {
         "grr": [
             {"format": "localdp-plan/2"}, {"format": None}, {"width": 32}, {"width": "64"}, {"extra": 1},
@@ -120,17 +130,28 @@ def _altered() -> Iterator[tuple[str, str]]:
         "dbit": [{"answers": answers} for answers in (0, 1, 10, -1, 2.5, "2", True, None)],
         "chain": [{"once": once} for once in (0, 2, 3, 17, -1, "1", True, None, 1e-30, 1.9999999999999998)],
         "grr+grr": [{"once": once} for once in (2, 1.9999999999999998, 1e-25)],
+        "sets": [{"set_size": size} for size in (0, 1, 3, -2, 2.5, "2", True, None, 65_537, 2**60, [2], {})]
+        + [{"mechanism": name} for name in ("dbit", "grr+grr", "oue+sue", "oue", "auto", None)]
+        + [{"once": 0.5}, {"answers": 1}, {"epsilon": 1e-30}, {"setSize": 2}],
+        "sized sets": [{"domain": {"size": size}} for size in (2**32, 2**32 - 1)],
+        "whole sets": [{"set_size": size} for size in (0, 2, 4, 257, 65_536, "3", None)] + [{"epsilon": 1e-30}],
     }  # fmt: skip
     for name, several in changes.items():
         document = json.loads(plans[name].to_json())
         for change in several:
             yield f"{name} with {json.dumps(change)}", json.dumps(document | change)
+    for change in ({"domain": {"size": 2**32}}, {"set_size": 0}, {"set_size": 65_537}):
+        yield f"hashed sets with {json.dumps(change)}", json.dumps(json.loads(hashed.to_json()) | change)
     for name, plan in plans.items():
         document = json.loads(plan.to_json())
         for key in sorted(document):
             yield f"{name} without {key}", json.dumps({k: v for k, v in document.items() if k != key})
     for plan in (*plans.values(), *(Plan(50, name, 0.5) for name in MECHANISMS)):
         yield from _other_parameters(json.loads(plan.to_json()))
+    for written in ("2.0", "2e0", "20e-1"):
+        yield f"a set size of {written}", plans["sets"].to_json().replace('"set_size":2', f'"set_size":{written}')
+    yield "a set size of 3.0", plans["sized sets"].to_json().replace('"set_size":3', '"set_size":3.0')
+    yield "a set size twice", plans["sets"].to_json().replace('"set_size":2', '"set_size":2,"set_size":2')
     yield "a size of 9.0", plans["dbit"].to_json().replace('"size":9', '"size":9.0')
     yield "a size of 9e0", plans["dbit"].to_json().replace('"size":9', '"size":9e0')
     yield "answers of 2.0", plans["dbit"].to_json().replace('"answers":2', '"answers":2.0')
@@ -161,6 +182,8 @@ def _too_much() -> Iterator[tuple[str, Plan, dict[str, Any]]]:
         ("items past the limit", Plan(items, "grr", 1.0), {"most_items": 19}),
         ("a size past the limit", Plan(20, "grr", 1.0), {"most_items": 19}),
         ("a report past the limit", Plan(801, "oue", 1.0), {"most_report_bytes": 100}),
+        ("a report of sets past the limit", Plan(800, "oue", 1.0, set_size=2), {"most_report_bytes": 100}),
+        ("items of sets past the limit", Plan(20, "grr", 1.0, set_size=2), {"most_items": 19}),
         ("no catch-all", Plan(items, "grr", 1.0), {"needs_other": True}),
         ("no catch-all number", Plan(9, "grr", 1.0), {"needs_other": True}),
     ):

@@ -28,6 +28,15 @@ PLANS: list[tuple[Any, str, float, int]] = [
     (64, "privset", 4.0, 12),
 ]
 
+SPOILED = ("ss", "olh", "llh", "privset")
+"""Beside the first plan, those whose malformed reports are refused: the others have none, or the same."""
+
+
+def spoiled_plans() -> list[Plan]:
+    """Plans of which malformed batches are among the vectors."""
+    some = [PLANS[0], *(case for case in PLANS if case[1] in SPOILED)]
+    return [Plan(domain, name, epsilon, set_size=set_size) for domain, name, epsilon, set_size in some]
+
 
 def set_vectors() -> dict[str, Any]:
     """Reports of an empty set, of a short one, of one with `set_size` items, and of larger ones."""

@@ -1,5 +1,6 @@
 // Independent random bits that are 1 with a given probability: drawn for all items together, digit by digit.
 
+import { byteLength } from "./bitstrings.js";
 import { rareBits, MOST_RARE } from "./rare_bits.js";
 
 /** @typedef {import("./random.js").Words} Words */
@@ -7,12 +8,19 @@ import { rareBits, MOST_RARE } from "./rare_bits.js";
 const EAGER_DIGITS = 9; // read for all items; the wire format reads later digits only where they are needed
 
 /**
- * A function that draws `size` bits, each 1 with probability threshold/2^64, as halves of 32 bits.
+ * A function that draws `size` bits, each 1 with probability threshold/2^64.
  * @param {number} size
  * @param {bigint} threshold
- * @returns {(words: Words) => Uint32Array}
  */
-export const noiseBits = (size, threshold) => (threshold > MOST_RARE ? biasedBits : rareBits)(size, threshold);
+export function noiseBits(size, threshold) {
+  const draw = (threshold > MOST_RARE ? biasedBits : rareBits)(size, threshold);
+  return (/** @type {Words} */ words) => {
+    const halves = draw(words); // of 32 bits; those past the last bit are 0
+    const bytes = new Uint8Array(byteLength(size));
+    for (let i = 0; i < bytes.length; i++) bytes[i] = halves[i >> 2] >>> (8 * (i & 3));
+    return bytes;
+  };
+}
 
 /**
  * A bit is 1 if a uniform number of 64 binary digits is below the threshold: if it has a 0 in the first place where

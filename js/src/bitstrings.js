@@ -43,16 +43,3 @@ export function field(bytes, at, width) {
   for (let i = 0; i < width; i++, at++) number |= ((bytes[at >> 3] >> (at & 7)) & 1) << i;
   return number >>> 0;
 }
-
-/**
- * The bytes of halves of 32 bits, with the bits past the last one cleared.
- * @param {Uint32Array} halves
- * @param {number} bits
- * @returns {Uint8Array<ArrayBuffer>}
- */
-export function fromHalves(halves, bits) {
-  const bytes = new Uint8Array(byteLength(bits));
-  for (let i = 0; i < bytes.length; i++) bytes[i] = halves[i >> 2] >>> (8 * (i & 3));
-  if (bits % 8) bytes[bytes.length - 1] &= (1 << (bits % 8)) - 1;
-  return bytes;
-}

@@ -20,13 +20,11 @@ export class Domain {
     this.size = this.items ? this.items.length : checkedSize(size);
     // A Map tells 1, "1" and true apart, as canonical JSON does.
     this.places = this.items && placesOf(this.items);
-    /** @type {Item | undefined} */
-    this.other = undefined;
+    this.other = /** @type {Item | undefined} */ (other);
     if ("other" in given) {
       this.otherIndex = this.find(other);
       if (this.otherIndex === undefined)
         throw new PlanError("this plan cannot be used: its catch-all is not one of its items");
-      this.other = /** @type {Item} */ (other);
     }
   }
 
@@ -61,7 +59,7 @@ export class Domain {
 const misshapen = () => new PlanError("this is not a plan: its domain is misshapen");
 
 /** @param {unknown} size */
-function checkedSize(size) {
+export function checkedSize(size) {
   if (!isWhole(size, 2, LARGEST_SIZE)) {
     throw new PlanError("this plan cannot be used: its size is not a whole number from 2 to 2^32");
   }

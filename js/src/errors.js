@@ -3,10 +3,10 @@
 /** The base class. `code` tells programs what happened; the Python library uses the same codes. */
 export class LocalDPError extends Error {
   /**
-   * @param {string} code
    * @param {string} message
+   * @param {string} code
    */
-  constructor(code, message) {
+  constructor(message, code = new.target.code) {
     super(message);
     this.code = code;
     this.name = new.target.title;
@@ -14,46 +14,32 @@ export class LocalDPError extends Error {
 
   /** The name that is shown. A minifier shortens the names of classes, but not this text. */
   static title = "LocalDPError";
+  /** The code of every error of a class, unless the error has its own. */
+  static code = "";
 }
 
 /** An argument that cannot be used as given. */
 export class InvalidInputError extends LocalDPError {
   static title = "InvalidInputError";
-
-  /** @param {string} message */
-  constructor(message, code = "invalid-input") {
-    super(code, message);
-  }
+  static code = "invalid-input";
 }
 
 /** A value that is not in the domain, under a plan without a catch-all item. */
 export class UnknownItemError extends InvalidInputError {
   static title = "UnknownItemError";
-
-  /** @param {string} message */
-  constructor(message) {
-    super(message, "unknown-item");
-  }
+  static code = "unknown-item";
 }
 
 /** Text that is not a plan, or a plan with other parameters than its epsilon gives. */
 export class PlanError extends InvalidInputError {
   static title = "PlanError";
-
-  /** @param {string} message */
-  constructor(message, code = "bad-plan") {
-    super(message, code);
-  }
+  static code = "bad-plan";
 }
 
 /** A plan that asks more of a device than its owner or this module allows. */
 export class PlanLimitError extends PlanError {
   static title = "PlanLimitError";
-
-  /** @param {string} message */
-  constructor(message) {
-    super(message, "plan-limit");
-  }
+  static code = "plan-limit";
 }
 
 /** Bytes that are not a batch of a plan's reports. `code` gives the reason. */

@@ -1,10 +1,9 @@
 // What a device does for one report, at most. A plan comes from somebody else: it can be valid and still ask for too
 // much.
 
-import { isObject } from "./canonical_json.js";
 import { LARGEST_SIZE } from "./domain.js";
 import { InvalidInputError, PlanLimitError } from "./errors.js";
-import { isWhole } from "./whole.js";
+import { checkWhole } from "./whole.js";
 
 export const LARGEST_EPSILON = 16;
 const MOST_REPORT_BYTES = 2 ** 24;
@@ -25,14 +24,8 @@ const MOST_ROUNDS = 2 ** 17;
  */
 export function checkedLimits({ mostEpsilon = 4, mostReportBytes = 4096, mostItems = 100_000, needsOther = false }) {
   if (!isEpsilon(mostEpsilon)) throw new InvalidInputError("mostEpsilon must be a number above 0 and at most 16");
-  for (const [name, given, most] of /** @type {[string, number, number][]} */ ([
-    ["mostReportBytes", mostReportBytes, MOST_REPORT_BYTES],
-    ["mostItems", mostItems, LARGEST_SIZE],
-  ])) {
-    if (!isWhole(given, 1, most)) {
-      throw new InvalidInputError(`${name} must be a whole number from 1 to ${most}`);
-    }
-  }
+  checkWhole(InvalidInputError, "mostReportBytes", mostReportBytes, MOST_REPORT_BYTES);
+  checkWhole(InvalidInputError, "mostItems", mostItems, LARGEST_SIZE);
   return { mostEpsilon, mostReportBytes, mostItems, needsOther };
 }
 
@@ -44,46 +37,29 @@ export function checkedLimits({ mostEpsilon = 4, mostReportBytes = 4096, mostIte
 export const isEpsilon = (epsilon) => typeof epsilon === "number" && epsilon > 0 && epsilon <= LARGEST_EPSILON;
 
 /**
- * Refuse what can be refused before anything is derived from the plan.
- * @param {unknown} document
+ * What a plan asks of a device; undefined where it is not known yet.
+ * @typedef {object} Demands
+ * @property {unknown} [epsilon]
+ * @property {number} [size] the number of items
+ * @property {unknown} [other] the catch-all item
+ * @property {number} [reportBytes]
+ * @property {number} [rounds] of drawing, one after the other
+ */
+
+/**
+ * Refuse a plan that asks for more than the limits.
+ * @param {Demands} demands
  * @param {Required<Limits>} limits
  */
-export function checkDocument(document, limits) {
-  if (!isObject(document) || !isObject(document.domain)) return; // it is not a plan, as the next step will say
-  const { items } = document.domain;
-  if (Array.isArray(items)) checkSize(items.length, limits);
-  if (isEpsilon(document.epsilon) && document.epsilon > limits.mostEpsilon) {
-    throw new PlanLimitError(
-      `this plan asks for epsilon ${document.epsilon}, and this device gives at most ${limits.mostEpsilon}`,
-    );
-  }
-  if (limits.needsOther && !("other" in document.domain)) {
+export function checkDemands({ epsilon, size = 0, other, reportBytes = 0, rounds = 0 }, limits) {
+  const compare = (/** @type {number} */ asked, /** @type {number} */ most, /** @type {string} */ words) => {
+    if (asked > most) throw new PlanLimitError(`this plan ${words}, and this device gives at most ${most}`);
+  };
+  if (isEpsilon(epsilon)) compare(epsilon, limits.mostEpsilon, `asks for epsilon ${epsilon}`);
+  compare(size, limits.mostItems, `has ${size} items`);
+  compare(reportBytes, limits.mostReportBytes, `has reports of ${reportBytes} bytes`);
+  compare(rounds, MOST_ROUNDS, `has reports of ${rounds} rounds`);
+  if (limits.needsOther && other === undefined) {
     throw new PlanLimitError("this plan has no catch-all item: to stay silent would tell that a value is not listed");
-  }
-}
-
-/**
- * @param {number} size
- * @param {Required<Limits>} limits
- */
-export function checkSize(size, limits) {
-  if (size > limits.mostItems) {
-    throw new PlanLimitError(`this plan has ${size} items, and this device gives at most ${limits.mostItems}`);
-  }
-}
-
-/**
- * @param {number} bytes
- * @param {number} rounds
- * @param {Required<Limits>} limits
- */
-export function checkReport(bytes, rounds, limits) {
-  if (bytes > limits.mostReportBytes) {
-    throw new PlanLimitError(
-      `this plan has reports of ${bytes} bytes, and this device gives at most ${limits.mostReportBytes}`,
-    );
-  }
-  if (rounds > MOST_ROUNDS) {
-    throw new PlanLimitError(`this plan has reports of ${rounds} rounds, and this device gives at most ${MOST_ROUNDS}`);
   }
 }

@@ -7,18 +7,25 @@ import { Domain } from "./domain.js";
 import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
 import { logRoundedUp } from "./exact.js";
 import { toHex } from "./hex.js";
-import { checkDocument, checkedLimits, checkReport, checkSize, isEpsilon } from "./limits.js";
-import { MECHANISMS } from "./mechanisms/index.js";
+import { isSet, readSet } from "./item_sets.js";
+import { checkDemands, checkedLimits, isEpsilon } from "./limits.js";
+import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
 import { joined, sha256 } from "./sha256.js";
-import { isWhole } from "./whole.js";
+import { checkWhole, isWhole } from "./whole.js";
 
 /** @typedef {import("./domain.js").Item} Item */
 /** @typedef {import("./limits.js").Limits} Limits */
-/** @typedef {import("./mechanisms/mechanism.js").Mechanism} Mechanism */
+/** @typedef {import("./mechanisms/mechanism.js").Mechanism<any>} Mechanism */
 /** @typedef {import("./mechanisms/mechanism.js").Ratio} Ratio */
 /** @typedef {import("./random.js").Words} Words */
 
+/**
+ * The index of an item, or under a plan with sets the indices of all items, in ascending order.
+ * @typedef {number | number[]} Held
+ */
+
 const FORMAT = "localdp-plan/1";
+const MOST_HELD = 2 ** 16;
 
 /** A plan, checked. It cannot be changed. Make one with `Plan.parse`. */
 export class Plan {
@@ -31,8 +38,9 @@ export class Plan {
    * @param {Domain} domain
    * @param {string} name
    * @param {Mechanism} mechanism
+   * @param {number | undefined} setSize
    */
-  constructor(text, domain, name, mechanism) {
+  constructor(text, domain, name, mechanism, setSize) {
     this.#domain = domain;
     this.#mechanism = mechanism;
     /** The name of the mechanism. */
@@ -52,6 +60,8 @@ export class Plan {
     this.items = domain.items;
     /** The catch-all item, which stands for every value that is not listed; undefined if there is none. */
     this.other = domain.other;
+    /** If every user holds a set of items: sets of up to this many are counted right. Otherwise undefined. */
+    this.setSize = setSize;
     /** The length of a report. */
     this.reportBytes = byteLength(mechanism.bits);
     Object.freeze(this);
@@ -73,10 +83,12 @@ export class Plan {
       const document = JSON.parse(json);
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
-      checkDocument(document, most);
+      if (isObject(document?.domain)) {
+        const { items, other } = document.domain; // too many items are refused before anything is derived from them
+        checkDemands({ epsilon: document.epsilon, other, size: Array.isArray(items) ? items.length : 0 }, most);
+      }
       const plan = read(document, text);
-      checkSize(plan.size, most);
-      checkReport(plan.reportBytes, plan.#mechanism.rounds ?? 1, most);
+      checkDemands({ ...plan, rounds: plan.#mechanism.rounds }, most);
       return plan;
     } catch (error) {
       throw error instanceof LocalDPError ? error : new PlanError("this is not a plan: it is not text in JSON");
@@ -85,24 +97,28 @@ export class Plan {
 
   /**
    * The index of a value; that of the catch-all item for a value that is not listed. Without a catch-all item, such a
-   * value is an `UnknownItemError`.
+   * value is an `UnknownItemError`. With `setSize`, the value is a list of items, perhaps an empty one. Then it is the
+   * list of their indices, in ascending order and each of them once.
    * @param {unknown} value
+   * @returns {Held}
    */
   index(value) {
-    return this.#domain.index(value);
+    return this.setSize ? readSet(value, this.#domain) : this.#domain.index(value);
   }
 
   /**
-   * The permanent response to an item. Unless `perturbsAgain`, it is the report itself. As many words are drawn for
-   * every item, and no branch depends on it.
-   * @param {number} index
+   * The permanent response to what `index` gives. Unless `perturbsAgain`, it is the report itself. As many words are
+   * drawn for every item or set, and no branch depends on it.
+   * @param {Held} held
    * @param {Words} words
    */
-  permanent(index, words) {
-    if (!isWhole(index, 0, this.size - 1)) {
-      throw new InvalidInputError(`an index is a whole number from 0 to ${this.size - 1}`);
+  permanent(held, words) {
+    if (!(this.setSize ? isSet(held, this.size) : isWhole(held, 0, this.size - 1))) {
+      throw new InvalidInputError(
+        `indices are whole numbers from 0 to ${this.size - 1}, those of a set in ascending order`,
+      );
     }
-    return this.#mechanism.permanent(index, words);
+    return this.#mechanism.permanent(held, words);
   }
 
   /**
@@ -151,27 +167,21 @@ function read(document, text) {
   if (!isObject(document) || document.format !== FORMAT) {
     throw new PlanError(`this is not a plan: a plan is a JSON object with "format": "${FORMAT}"`);
   }
-  if ("set_size" in document) {
-    throw new PlanError("this plan is for sets of items, which this client does not support yet", "not-supported");
-  }
   const domain = new Domain(document.domain);
-  const { mechanism: name, epsilon, once = epsilon } = document;
-  const make = MECHANISMS.get(name);
-  if (typeof name !== "string" || !make)
-    throw new PlanError("this plan cannot be used: its mechanism is not supported here");
+  const { mechanism: name, epsilon, once = epsilon, answers, set_size: setSize } = /** @type {any} */ (document);
+  const holdsSets = setSize !== undefined;
+  if (holdsSets) checkWhole(PlanError, "set_size", setSize, MOST_HELD);
+  const make = (holdsSets ? SET_MECHANISMS : MECHANISMS).get(name);
+  if (!make) throw new PlanError("this plan cannot be used: its mechanism is not supported here");
   if (!isEpsilon(epsilon) || !isEpsilon(once)) {
     throw new PlanError("this plan cannot be used: epsilon must be a number above 0 and at most 16");
   }
   const isChain = name.includes("+");
   if (isChain && once >= epsilon) throw new PlanError("this plan cannot be used: once must be below epsilon");
-  const answers = /** @type {number} */ (document.answers);
-  const mechanism = make({ size: domain.size, epsilon, once, answers });
-  for (const [numerator, denominator] of [mechanism.ratio, mechanism.ratioOnce ?? mechanism.ratio]) {
-    if (numerator <= denominator) {
-      throw new PlanError(
-        "this plan cannot be used: its epsilon is so small that reports would not depend on the item",
-      );
-    }
+  const mechanism = make({ size: domain.size, epsilon, once, answers, setSize });
+  const [numerator, denominator] = mechanism.ratioOnce ?? mechanism.ratio; // that of a chain is 1 if the other one is
+  if (numerator <= denominator) {
+    throw new PlanError("this plan cannot be used: its epsilon is so small that reports would not depend on the item");
   }
   const derived = {
     format: FORMAT,
@@ -182,6 +192,7 @@ function read(document, text) {
     parameters: mechanism.parameters,
     ...(isChain && { once }),
     ...(name === "dbit" && { answers }),
+    ...(holdsSets && { set_size: setSize }),
   };
   if (canonical({ ...document, domain: 0 }) !== canonical(derived)) {
     throw new PlanError(
@@ -189,7 +200,7 @@ function read(document, text) {
         "it says",
     );
   }
-  return new Plan(text, domain, name, mechanism);
+  return new Plan(text, domain, name, mechanism, setSize);
 }
 
 /**
@@ -201,6 +212,8 @@ function read(document, text) {
 function checkText(json, document) {
   const keys = [document, document?.domain, document?.parameters].flatMap((part) => Object.keys(part ?? {}));
   if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
-  const whole = document?.domain?.items ? /"answers"\s*:\s*\d+[.eE]/ : /"(answers|other|size)"\s*:\s*\d+[.eE]/;
+  const whole = document?.domain?.items
+    ? /"(answers|set_size)"\s*:\s*\d+[.eE]/
+    : /"(answers|set_size|size|other)"\s*:\s*\d+[.eE]/;
   if (whole.test(json)) throw new PlanError("this is not a plan: a number in it must be written as a whole number");
 }

@@ -52,6 +52,16 @@ export class Words {
   }
 
   /**
+   * The next word scaled to a number from 0 to bound - 1, all equally likely to within 2^-64. It takes one word, whatever
+   * the bound is.
+   * @param {number} bound
+   */
+  scaled(bound) {
+    this.next();
+    return Number((this.integer * BigInt(bound)) >> 64n);
+  }
+
+  /**
    * A number from 0 to bound - 1, all equally likely. Words past the last whole share are drawn again, so there is no
    * bias.
    * @param {number} bound at most 2^32

@@ -156,6 +156,10 @@ test("the limits are those of the Python client unless they are given", () => {
   const asking = GRR.replace('"epsilon":1', '"epsilon":4.000001');
   assert.throws(() => Plan.parse(asking), { name: "PlanLimitError", code: "plan-limit", message: /at most 4$/ });
   assert.throws(() => Plan.parse(GRR, { needsOther: true }), PlanLimitError);
+  for (const other of ["", 0, false]) {
+    const domain = JSON.stringify({ items: ["tea", other], other }); // each is a catch-all item like any other
+    assert.equal(Plan.parse(GRR.replace('{"items":["tea","coffee"]}', domain), { needsOther: true }).other, other);
+  }
   assert.throws(() => Plan.parse(GRR, { mostItems: 1 }), PlanLimitError);
   for (const limits of [{ mostEpsilon: 0 }, { mostEpsilon: 17 }, { mostItems: 0.5 }, { mostReportBytes: 2 ** 25 }]) {
     assert.throws(() => Plan.parse(GRR, limits), { name: "InvalidInputError", code: "invalid-input" });
@@ -173,12 +177,6 @@ test("errors have a class, a code and a sentence", () => {
     },
   );
   assert.throws(() => Plan.parse(/** @type {any} */ (7)), PlanError);
-  const sets = {
-    name: "PlanError",
-    code: "not-supported",
-    message: /sets of items, which this client does not support/,
-  };
-  assert.throws(() => Plan.parse(GRR.replace("{", '{"set_size":2,')), sets);
   const plan = Plan.parse(GRR);
   assert.throws(() => plan.index("cocoa"), { name: "UnknownItemError", code: "unknown-item" });
   assert.throws(() => plan.index(["tea"]), UnknownItemError);

@@ -1,5 +1,5 @@
-// What a report reveals by the way it is made: as many words are drawn for every value, and the same code runs as
-// often.
+// What a report reveals by the way it is made: as many words are drawn for every value or set, and the same code runs
+// as often.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { keyedWords, Plan } from "../src/index.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/v1/devices.json", import.meta.url), "utf8"));
 /** @type {Set<string>} */
-const texts = new Set(vectors.responses.map((/** @type {{ plan: string }} */ { plan }) => plan));
+const texts = new Set([...vectors.responses, ...vectors.sets].map(({ plan }) => plan));
 
 // Optimized code is not counted reliably.
 for (const flag of ["--no-opt", "--no-flush-bytecode"]) setFlagsFromString(flag);
@@ -36,13 +36,21 @@ function blocksRun() {
   return counts;
 }
 
+/** @param {Plan} plan */
+function valuesOf({ size, setSize }) {
+  const items = [...new Set([0, 1, 31, 32, 63, 64, size >> 1, size - 1].filter((value) => value < size))];
+  if (!setSize) return items;
+  const all = Array.from({ length: size }, (_, i) => i);
+  const lengths = [0, 1, setSize - 1, setSize, setSize + 1, 3 * setSize, size].filter((length) => length <= size);
+  return [...items.map((item) => [item]), ...lengths.flatMap((length) => [all.slice(0, length), all.slice(size - length)])];
+}
+
 for (const text of texts) {
   const plan = Plan.parse(text);
-  const values = [
-    ...new Set([0, 1, 31, 32, 63, 64, plan.size >> 1, plan.size - 1].filter((value) => value < plan.size)),
-  ];
+  const values = valuesOf(plan);
+  const what = `${plan.mechanism} on ${plan.setSize ? `sets of ${plan.setSize} of ` : ""}${plan.size} items`;
 
-  test(`${plan.mechanism} on ${plan.size} items draws as many words for every value`, () => {
+  test(`${what} draws as many words for every value`, () => {
     for (let seed = 0; seed < 5; seed++) {
       const used = values.map((value) => {
         const words = keyedWords(new Uint8Array(16).fill(seed));
@@ -57,9 +65,9 @@ for (const text of texts) {
     }
   });
 
-  test(`${plan.mechanism} on ${plan.size} items runs the same code for every value`, () => {
+  test(`${what} runs the same code for every value`, () => {
     for (let seed = 0; seed < 3; seed++) {
-      plan.permanent(0, keyedWords(new Uint8Array(16).fill(seed))); // compiles what runs for the first time
+      plan.permanent(values[0], keyedWords(new Uint8Array(16).fill(seed))); // compiles what runs for the first time
       const [first, ...others] = values.map((value) => {
         const words = keyedWords(new Uint8Array(16).fill(seed));
         blocksRun();

@@ -1,5 +1,5 @@
-// Makes many reports, for the statistical audit. Standard input is a JSON list of jobs: a plan, an index, a number of
-// reports and a seed of 8 bytes in hex. Standard output is one batch for each job. Every report is that of a device
+// Makes many reports, for the statistical audit. Standard input is a JSON list of jobs: a plan, an index or the indices
+// of a set, a number of reports and a seed of 8 bytes in hex. Standard output is one batch for each job. Every report is that of a device
 // of its own: its words come from a key of its own, made of the seed and a number, so that a run can be repeated.
 
 import { readFileSync, writeSync } from "node:fs";
@@ -8,15 +8,15 @@ import { keyedWords, Plan } from "../src/index.js";
 
 const HEADER_BYTES = 24;
 
-/** @param {{ plan: string, index: number, count: number, seed: string }} job */
-function batchOf({ plan: text, index, count, seed }) {
+/** @param {{ plan: string, held: number | number[], count: number, seed: string }} job */
+function batchOf({ plan: text, held, count, seed }) {
   const plan = Plan.parse(text, { mostEpsilon: 16 });
   const whole = Buffer.alloc(HEADER_BYTES + count * plan.reportBytes);
   const key = Buffer.concat([Buffer.from(seed, "hex"), Buffer.alloc(8)]);
   for (let device = 0; device < count; device++) {
     key.writeUInt32LE(device, 8);
     const words = keyedWords(key);
-    const response = plan.permanent(index, words);
+    const response = plan.permanent(held, words);
     const one = plan.batch(plan.perturbsAgain ? plan.again(response, words) : response);
     whole.set(one.subarray(0, HEADER_BYTES));
     whole.set(one.subarray(HEADER_BYTES), HEADER_BYTES + device * plan.reportBytes);

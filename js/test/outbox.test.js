@@ -82,7 +82,7 @@ test("the outbox is bounded, and a full one spends nothing", async () => {
   await flushed(client);
   assert.equal((await client.send("coffee")).delivered, 1);
   for (const mostWaiting of [0, 1.5, -1, "2"]) {
-    assert.throws(() => new Client(PLAN, { store: memoryStore(), mostWaiting }), /mostWaiting is a whole number above 0/);
+    assert.throws(() => new Client(PLAN, { store: memoryStore(), mostWaiting }), /mostWaiting must be a whole number from 1 to 1000000/);
   }
 });
 

@@ -35,7 +35,7 @@ function checkContent(report, { mechanism, size }, { parameters, answers }) {
   const range = (/** @type {number} */ number, /** @type {number} */ count) => {
     if (number >= count) throw new WireError("symbol-out-of-range", `${number} is not below ${count}`);
   };
-  if (mechanism === "ss") {
+  if (mechanism === "ss" || mechanism === "privset") {
     const weight = report.reduce((sum, byte) => sum + byte.toString(2).replaceAll("0", "").length, 0);
     if (weight !== parameters.subset) throw new WireError("wrong-weight", `a report holds ${weight} items`);
   } else if (mechanism === "olh" || mechanism === "blh") {

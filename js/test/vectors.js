@@ -41,20 +41,20 @@ export function runVectors(files, localdp = source) {
 /** @typedef {Iterable<[string, () => string | undefined]>} Checks */
 
 /** @type {Record<string, (content: any, localdp: typeof source) => Checks>} */
-const RUNS = { hash, field, domain, plans, devices, sets };
+const RUNS = { hash, field, domain, plans, devices };
 
 /** @type {(content: any, localdp: typeof source) => Checks} */
 function* mechanism({ good, bad }, { Plan }) {
   for (const [i, vector] of good.entries()) {
     const plan = Plan.parse(vector.plan, ALL);
-    const index = plan.index(vector.value);
+    const held = plan.index(vector.values ?? vector.value);
     const permanent = vector.permanent ?? { random: vector.random, response: vector.report };
     yield [`good ${i}, fingerprint`, () => differs(plan.fingerprint, vector.fingerprint)];
     yield [
       `good ${i}, response`,
       () => {
         const tape = tapeWords(bytesOfHex(permanent.random));
-        return differs(base64(plan.permanent(index, tape)), permanent.response) ?? allUsed(tape);
+        return differs(base64(plan.permanent(held, tape)), permanent.response) ?? allUsed(tape);
       },
     ];
     yield [`good ${i}, batch`, () => differs(base64(plan.batch(bytes(vector.report))), vector.batch)];
@@ -81,16 +81,6 @@ function* mechanism({ good, bad }, { Plan }) {
           code,
         ),
     ];
-  }
-}
-
-/**
- * Plans whose users hold sets are refused, and say so, until this client can draw from a set.
- * @type {(content: any, localdp: typeof source) => Checks}
- */
-function* sets({ good }, { Plan }) {
-  for (const [i, { plan }] of good.entries()) {
-    yield [`good ${i}`, () => differs(codeOf(() => Plan.parse(plan, ALL)), "not-supported")];
   }
 }
 
@@ -126,6 +116,7 @@ function* plans({ good, bad }, { Plan }) {
     const plan = Plan.parse(text, ALL);
     yield [`${text}, fingerprint`, () => differs(plan.fingerprint, fingerprint)];
     yield [`${text}, epsilon`, () => differs(plan.epsilon, epsilon) ?? differs(plan.epsilonOnce, once)];
+    yield [`${text}, set size`, () => differs(plan.setSize, JSON.parse(text).set_size)];
   }
   for (const { what, plan, limits, code } of bad) {
     yield [
@@ -140,7 +131,7 @@ function* plans({ good, bad }, { Plan }) {
 }
 
 /** @type {(content: any, localdp: typeof source) => Checks} */
-function* devices({ words, responses }, { Plan, deviceKeys, keyedWords }) {
+function* devices({ words, responses, sets }, { Plan, deviceKeys, keyedWords }) {
   for (const { key, words: expected } of words) {
     yield [
       `words of ${key}`,
@@ -150,7 +141,8 @@ function* devices({ words, responses }, { Plan, deviceKeys, keyedWords }) {
       },
     ];
   }
-  for (const [i, { secret, plan: text, index, key, digest, response }] of responses.entries()) {
+  for (const [i, given] of [...responses, ...sets].entries()) {
+    const { secret, plan: text, indices, index = indices, values, key, digest, response } = given;
     yield [
       `response ${i}`,
       () => {
@@ -158,6 +150,7 @@ function* devices({ words, responses }, { Plan, deviceKeys, keyedWords }) {
         const keys = deviceKeys(bytesOfHex(secret), plan.fingerprint);
         const made = plan.permanent(index, keyedWords(keys.key(index)));
         return (
+          (values && differs(JSON.stringify(plan.index(values)), JSON.stringify(indices))) ??
           differs(hex(keys.key(index)), key) ??
           differs(hex(keys.digest(index)), digest) ??
           differs(base64(made), response)

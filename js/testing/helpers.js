@@ -9,6 +9,10 @@ const DRINKS = { items: ["tea", "coffee", "wäter"] };
 export const PLAN = document("grr", DRINKS, 1, { truth: "6717849057872324379" });
 export const CHAIN = document("grr+grr", DRINKS, 2, { again_truth: "4819726612471209423", truth: "12552623127150127847" }, { once: 0.5 });
 
+/** Users hold sets of these drinks: up to 2 are counted right. Once without and once with a catch-all item. */
+export const SETS = document("grr", DRINKS, 1, { truth: "7514126941980222023" }, { set_size: 2 });
+export const SETS_OR_ELSE = document("grr", { ...DRINKS, other: "coffee" }, 1, { truth: "7514126941980222023" }, { set_size: 2 });
+
 /** A store that fails as it is told: `when(turn)` says "before" or "after" the writing, or nothing. */
 export function failing(store, when) {
   let turn = 0;

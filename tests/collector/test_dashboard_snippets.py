@@ -30,9 +30,9 @@ def collector(tmp_path_factory):
         yield started
 
 
-@pytest.fixture(scope="module")
-def plan(collector):
-    return collector.collection(items=[FIRST, "tea", "milk"], epsilon=5.0)
+@pytest.fixture(scope="module", params=[{}, {"set_size": 2}], ids=["one item", "sets"])
+def plan(collector, request):
+    return collector.collection(items=[FIRST, "tea", "milk"], epsilon=5.0, **request.param)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ import pytest
 from js.chromium import PLAN, browser, driver, needs_chromium, opened, site
 from paths import VECTORS
 
+import localdp as ldp
+
 pytestmark = needs_chromium
 EPSILON = PLAN.mechanism.epsilon
 
@@ -76,6 +78,29 @@ def test_a_reload_is_the_same_device(context, server):
         "async () => [(await indexedDB.databases()).map(({ name }) => name), Object.keys(localStorage)]"
     )
     assert places == [["localdp"], ["localdp/place"]]
+
+
+def test_a_set_is_one_value_in_any_order_and_after_a_reload(context):
+    plan = ldp.Plan(1_000, "llh", 1.5, set_size=3)
+    with site(plan) as server:
+        page = opened(context, server)
+        report, delivery, spent = page.evaluate(
+            """async () => {
+                const own = client({ upload: location.origin });
+                return [hex(await own.report([7, 3])), await own.send(new Set([3, 7])), await own.spent()];
+            }"""
+        )
+        assert (delivery["delivered"], delivery["waiting"]) == (1, 0)
+        assert spent == plan.mechanism.epsilon
+        ((_, body),) = server.uploads
+        assert body.hex() == report
+        assert len(plan.read(body)) == 1
+        again = opened(context, server)
+        assert again.evaluate("async () => hex(await client().report([3, 7, 7]))") == report
+        codes = again.evaluate("() => Promise.all([7, [1000], [[7]], []].map((value) => code(client().report(value))))")
+        assert codes == ["invalid-input", "unknown-item", "unknown-item", "no error"]
+        assert again.evaluate("() => client().spent()") == pytest.approx(2 * spent)
+        assert again.complaints == []
 
 
 # All tabs begin when the last one calls, so that they meet at the store.

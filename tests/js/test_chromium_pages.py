@@ -128,19 +128,26 @@ def test_a_browser_that_is_killed_right_after_a_report_remembers_its_payment(pla
         assert page.evaluate("() => client().spent()") == PLAN.mechanism.epsilon
 
 
-def test_the_javascript_in_the_documents_runs(chromium):
+DRINKS = ["tea", "coffee", "milk", "bread", "rice"]
+
+
+@pytest.mark.parametrize(
+    ("page_name", "plan", "value"),
+    [
+        ("browser.md", ldp.Plan(["dark", "light", "system"], epsilon=1.0, other="something else"), "'dark'"),
+        ("sets.md", ldp.Plan(DRINKS, epsilon=2.0, set_size=2), "['milk', 'tea', 'tea']"),
+    ],
+)
+def test_the_javascript_in_the_documents_runs(chromium, page_name, plan, value):
     """Each block is a module; later ones go on with what the first one imports and fetches."""
-    first, *others = re.findall(
-        r"^```js\n(.*?)^```", (DOCS / "browser.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
+    first, *others = re.findall(r"^```js\n(.*?)^```", (DOCS / page_name).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     begin = "\n".join(first.splitlines()[:3])
-    plan = ldp.Plan(["dark", "light", "system"], epsilon=1.0, other="something else")
     with site(plan) as server:
         context = chromium.new_context()
         page = opened(context, server)
         server.modules["/localdp.js"] = 'export * from "/js/src/index.js";'
         for number, block in enumerate(
-            [first, *(f"{begin}\n{other}\nawait client.report('dark');" for other in others)]
+            [first, *(f"{begin}\n{other}\nawait client.report({value});" for other in others)]
         ):
             server.modules[f"/{number}.js"] = block.replace("https://collector.example", server.url)
             page.evaluate(f"() => import('/{number}.js').then(() => null)")

@@ -25,7 +25,7 @@ def _node(*arguments):
     return subprocess.run(command, cwd=JS, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603
 
 
-@pytest.mark.parametrize("name", ["client", "outbox", pytest.param("node_store", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["client", "outbox", "sets", pytest.param("node_store", marks=pytest.mark.slow)])
 def test_the_tests_of_the_client_pass_in_node(name):
     done = _node("--test", f"test/{name}.test.js")
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-5_000:]

@@ -15,16 +15,17 @@ from paths import ROOT, VECTORS
 from localdp.client.secret import Secret
 from localdp.client.single import Single
 from localdp.errors import LocalDPError, PlanError
-from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
 from localdp.plan import Plan
 
 pytestmark = needs_node
 
 _REPORTS = """
-return given.map(({ plan: text, secret, index }) => {
+return given.map(({ plan: text, secret, held }) => {
   const plan = localdp.Plan.parse(text, { mostEpsilon: 16 });
   const bytes = Uint8Array.from(secret.match(/../g), (pair) => parseInt(pair, 16));
   const keys = localdp.deviceKeys(bytes, plan.fingerprint);
+  const index = plan.setSize ? held : held[0];
   const response = plan.permanent(index, localdp.keyedWords(keys.key(index)));
   const batch = Buffer.from(plan.batch(response)).toString("base64");
   return [plan.fingerprint, plan.epsilon, plan.epsilonOnce, plan.reportBytes, batch];
@@ -60,6 +61,7 @@ _PIECES = (
         ".",
     ),
     *('"', ",", ":", "\\", "\0", "é", "9007199254740993", "1E400", '"once":0.5,', '"answers":1,', '"__proto__":1,'),
+    *('"set_size":2,', '"set_size":', "_size"),
 )
 
 
@@ -109,19 +111,44 @@ def test_random_plans_have_the_same_fingerprints_epsilons_and_responses_as_in_py
             except LocalDPError:
                 continue  # this chain cannot spend as much in one report
             made += 1
+    _require_same(plans, [[int(random.integers(plan.domain.size))] for plan in plans], random)
+
+
+def test_random_plans_of_sets_have_the_same_fingerprints_epsilons_and_responses_as_in_python():
+    random = np.random.default_rng(19)
+    plans, held = [], []
+    for name in sorted({*MECHANISMS, *SET_MECHANISMS} - {"dbit"}):
+        made = 0
+        while made < 12:
+            size = int(np.exp(random.uniform(np.log(2), np.log(30_000))))
+            epsilon = float(np.exp(random.uniform(np.log(1e-4), np.log(0.69 if name == "hr" else 16))))
+            most = 256 if made % 2 or name in SET_MECHANISMS else 65_536
+            set_size = int(np.exp(random.uniform(0, np.log(most + 1))))
+            try:
+                plan = Plan(size, name, epsilon, set_size=set_size)
+            except LocalDPError:
+                continue  # this epsilon is too small
+            count = random.choice([0, 1, set_size - 1, set_size, set_size + 1, 3 * set_size, size])
+            held.append(sorted(random.choice(size, min(int(count), size, 5_000), replace=False).tolist()))
+            plans.append(plan)
+            made += 1
+    lengths = [len(one) - plan.mechanism.set_size for plan, one in zip(plans, held, strict=True)]
+    assert min(lengths) < 0 < max(lengths)
+    _require_same(plans, held, random)
+
+
+def _require_same(plans, held, random):
+    """Devices with random secrets, whose users hold these items, answer in JavaScript as they do in Python."""
     given = [
-        {"plan": plan.to_json(), "secret": random.bytes(32).hex(), "index": int(random.integers(plan.domain.size))}
-        for plan in plans
+        {"plan": plan.to_json(), "secret": random.bytes(32).hex(), "held": items}
+        for plan, items in zip(plans, held, strict=True)
     ]
     for plan, asked, found in zip(plans, given, evaluate(_REPORTS, given), strict=True):
-        mechanism, message = plan.mechanism, asked["index"].to_bytes(8, "little")
+        mechanism = plan.mechanism
+        message = b"".join(index.to_bytes(8, "little") for index in asked["held"])
         key = Secret(bytes.fromhex(asked["secret"]), plan.fingerprint).key(message)
-        batch = (
-            b"LDP1"
-            + bytes.fromhex(plan.fingerprint)[:16]
-            + b"\1\0\0\0"
-            + Single(mechanism).permanent((asked["index"],), key)
-        )
+        response = Single(mechanism).permanent(tuple(asked["held"]), key)
+        batch = b"LDP1" + bytes.fromhex(plan.fingerprint)[:16] + b"\1\0\0\0" + response
         expected = [plan.fingerprint, mechanism.epsilon, mechanism.epsilon_once, mechanism.report_bytes]
         assert found == [*expected, base64.b64encode(batch).decode()], plan
 

@@ -11,9 +11,11 @@ from paths import VECTORS
 
 import localdp as ldp
 from localdp.checks.replay import Replay
+from localdp.errors import WireError
 from localdp.item_sets import ItemSets
 
-GOOD = json.loads((VECTORS / "sets.json").read_text("utf-8"))["good"]
+CASES = json.loads((VECTORS / "sets.json").read_text("utf-8"))
+GOOD = CASES["good"]
 NAMES = {json.loads(case["plan"])["mechanism"] for case in GOOD}
 
 
@@ -29,6 +31,16 @@ def test_the_library_makes_the_pinned_reports(name):
         assert source.used == len(case["random"]) // 2
         assert plan.fingerprint == case["fingerprint"]
         assert plan.read(base64.b64decode(case["batch"])).rows.tobytes() == rows.tobytes()
+
+
+def test_malformed_batches_are_refused_with_their_code():
+    for case in CASES["bad"]:
+        plan = ldp.Plan.from_json(case["plan"])
+        with pytest.raises(WireError) as refused:
+            plan.read(case["json"] if "json" in case else base64.b64decode(case["batch"]))
+        assert refused.value.code.value == case["code"], case["what"]
+    codes = {case["code"] for case in CASES["bad"]}
+    assert {"symbol-out-of-range", "nonzero-padding", "wrong-weight"} <= codes
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "privset", "sue"])

@@ -1,7 +1,7 @@
 // A device that is asked for its value, perhaps again and again, and answers within a budget.
 
 import { InvalidInputError } from "../errors.js";
-import { checkDocument, checkedLimits, checkReport, checkSize } from "../limits.js";
+import { checkDemands, checkedLimits } from "../limits.js";
 import { Plan } from "../plan.js";
 import { freshWords, keyedWords } from "../random.js";
 import { browserStore } from "./browser_store.js";
@@ -9,6 +9,11 @@ import { Device } from "./device.js";
 import { Outbox } from "./outbox.js";
 import { explained } from "./store.js";
 import { byHttp } from "./upload.js";
+
+/**
+ * An item, or under a plan with sets a list of items.
+ * @typedef {import("../domain.js").Item | Iterable<import("../domain.js").Item>} Value
+ */
 
 const MOST_REMEMBERED = 256; // permanent responses in memory; others are derived again
 
@@ -36,7 +41,7 @@ export class Client {
   /** @type {Device} */ #device;
   /** @type {Outbox} */ #outbox;
   /** @type {import("./upload.js").Upload | undefined} */ #upload;
-  /** @type {Map<number, Uint8Array>} */ #responses = new Map();
+  /** @type {Map<string, Uint8Array>} */ #responses = new Map();
   #words = freshWords();
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   #closing = new AbortController();
@@ -74,17 +79,19 @@ export class Client {
 
   /**
    * A batch of one report, in the wire format. What it spends is stored before this is fulfilled. A new value that the
-   * device has no budget for is a `BudgetError`, a store that cannot be read or written a `StoreError`.
-   * @param {string | number | boolean} value
+   * device has no budget for is a `BudgetError`, a store that cannot be read or written a `StoreError`. Under a plan with
+   * `setSize`, the value is a list of items, and every other set is a new value.
+   * @param {Value} value
    * @returns {Promise<Uint8Array>}
    */
   async report(value) {
-    const index = this.plan.index(value);
-    let response = this.#responses.get(index);
+    const held = this.plan.index(value);
+    const name = `${held}`;
+    let response = this.#responses.get(name);
     if (!response) {
-      response = this.plan.permanent(index, keyedWords(await this.#device.key(this.plan, index)));
+      response = this.plan.permanent(held, keyedWords(await this.#device.key(this.plan, held)));
       if (this.#responses.size >= MOST_REMEMBERED) this.#responses.clear();
-      this.#responses.set(index, response);
+      this.#responses.set(name, response);
     }
     return this.plan.batch(this.plan.perturbsAgain ? this.plan.again(response, this.#words) : response);
   }
@@ -92,7 +99,7 @@ export class Client {
   /**
    * Make a report, store it until it is delivered, and try to send what is waiting. Without a network it waits for the end of a
    * pause, or for the next visit. An `OutboxFullError` says that too many reports wait already; then nothing is spent.
-   * @param {string | number | boolean} value
+   * @param {Value} value
    */
   async send(value) {
     this.#neededUpload();
@@ -142,9 +149,6 @@ export class Client {
  */
 function accepted(plan, limits) {
   if (!(plan instanceof Plan)) return Plan.parse(plan, limits);
-  const most = checkedLimits(limits);
-  checkDocument({ epsilon: plan.epsilon, domain: plan.other === undefined ? {} : { other: plan.other } }, most);
-  checkSize(plan.size, most);
-  checkReport(plan.reportBytes, 1, most);
+  checkDemands(plan, checkedLimits(limits));
   return plan;
 }

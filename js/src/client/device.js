@@ -37,18 +37,18 @@ export class Device {
   }
 
   /**
-   * The key of the permanent response to an item. It is given when the store holds the payment, and not before.
+   * The key of the permanent response to what the user holds. It is given when the store holds the payment, and not before.
    * @param {{ fingerprint: string, epsilon: number }} plan
-   * @param {number} index
+   * @param {import("../plan.js").Held} held
    */
-  async key(plan, index) {
+  async key(plan, held) {
     let payments = this.#known;
     /** @param {Uint8Array} secret */
     const keys = (secret) => deviceKeys(secret, plan.fingerprint);
-    if (!payments?.paid.has(toHex(keys(payments.secret).digest(index)))) {
+    if (!payments?.paid.has(toHex(keys(payments.secret).digest(held)))) {
       await this.#store.change(NAME, (bytes) => {
         payments = this.#found(bytes);
-        const digest = toHex(keys(payments.secret).digest(index));
+        const digest = toHex(keys(payments.secret).digest(held));
         if (payments.paid.has(digest)) return undefined;
         const spent = [...payments.paid.values()];
         if (!(sum([...spent, plan.epsilon]) <= this.most)) {
@@ -63,7 +63,7 @@ export class Device {
       this.#known = payments; // only now: a change that was not written has made neither a secret nor a payment
     }
     if (!payments) throw new StoreError("the store did not call update, so nothing was released");
-    return keys(payments.secret).key(index);
+    return keys(payments.secret).key(held);
   }
 
   /**

@@ -5,39 +5,23 @@ import { LocalDPError } from "../errors.js";
 /** A device has no budget left for a new value. */
 export class BudgetError extends LocalDPError {
   static title = "BudgetError";
-
-  /** @param {string} message */
-  constructor(message) {
-    super("budget", message);
-  }
+  static code = "budget";
 }
 
 /** What a device has spent cannot be read or written, so it reports nothing. */
 export class StoreError extends LocalDPError {
   static title = "StoreError";
-
-  /** @param {string} message */
-  constructor(message, code = "store") {
-    super(code, message);
-  }
+  static code = "store";
 }
 
 /** The browser gives this page no storage. */
 export class StorageBlockedError extends StoreError {
   static title = "StorageBlockedError";
-
-  /** @param {string} message */
-  constructor(message) {
-    super(message, "storage-blocked");
-  }
+  static code = "storage-blocked";
 }
 
 /** Too many reports of a device are waiting to be sent. */
 export class OutboxFullError extends LocalDPError {
   static title = "OutboxFullError";
-
-  /** @param {string} message */
-  constructor(message) {
-    super("outbox-full", message);
-  }
+  static code = "outbox-full";
 }

@@ -20,6 +20,7 @@ import { fromHex, toHex } from "../hex.js";
 import { OutboxFullError } from "./errors.js";
 import { chance, noPause, pauseAfter, secondsLeft } from "./pauses.js";
 import { sealed, unsealed } from "./sealed.js";
+import { checkWhole } from "../whole.js";
 import { inTurn } from "./turns.js";
 import { isDelivered, isFinal } from "./upload.js";
 
@@ -48,7 +49,7 @@ export class Outbox {
    * @param {number} most how many reports may wait
    */
   constructor(store, fingerprint, most) {
-    if (!Number.isInteger(most) || most < 1) throw new InvalidInputError(`mostWaiting is a whole number above 0, not ${most}`);
+    checkWhole(InvalidInputError, "mostWaiting", most, 1e6);
     this.#store = store;
     this.#name = `outbox-${fingerprint.slice(0, 16)}`;
     this.#most = most;

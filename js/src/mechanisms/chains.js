@@ -2,7 +2,6 @@
 // response once more. The name says how the two perturbations are made, the permanent one first.
 
 import { noiseBits } from "../biased_bits.js";
-import { fromHalves } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
 import { expBelow, ONE } from "../exact.js";
 import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
@@ -29,7 +28,8 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
    * @param {bigint} noise
    */
   const ratioWith = (noise) => {
-    const [p, q] = [first.keep, first.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
+    const { parameters } = first;
+    const [p, q] = [parameters.keep, parameters.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
     return bitRatio(p, q, WHOLE * WHOLE);
   };
 
@@ -49,24 +49,16 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
     else leaky = middle;
   }
 
+  const toss = noiseBits(size, WHOLE / 2n); // the fair bits, each of them flipped
   const draw = noiseBits(size, noise);
   return {
     ...first,
-    parameters: { ...first.parameters, again_keep: `${keepWith(noise)}`, again_noise: `${noise}` },
+    parameters: { ...first.parameters, again_keep: keepWith(noise), again_noise: noise },
     ratioOnce: ratioWith(noise),
     again: (permanent, words) => {
-      const fair = new Uint32Array(2 * Math.ceil(size / 64));
-      if (!symmetric) {
-        for (let at = 0; at < fair.length; at += 2) {
-          words.next();
-          fair[at] = words.low;
-          fair[at + 1] = words.high;
-        }
-      }
-      const coins = fromHalves(fair, size);
-      const noisy = fromHalves(draw(words), size);
-      return noisy.map((lit, i) =>
-        symmetric ? permanent[i] ^ lit : (permanent[i] & coins[i]) | (~permanent[i] & lit),
+      const tails = symmetric ? permanent : toss(words);
+      return draw(words).map((lit, i) =>
+        symmetric ? permanent[i] ^ lit : (permanent[i] & ~tails[i]) | (~permanent[i] & lit),
       );
     },
   };

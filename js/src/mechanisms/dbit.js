@@ -3,7 +3,7 @@
 import { bitLength, byteLength, write } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
 import { halves } from "../random.js";
-import { isWhole } from "../whole.js";
+import { checkWhole } from "../whole.js";
 import { WHOLE } from "./mechanism.js";
 import { leastNoise } from "./unary.js";
 
@@ -14,15 +14,14 @@ const MOST_ANSWERS = 4096;
  * @returns {import("./mechanism.js").Mechanism}
  */
 export function dbit({ size, epsilon, answers }) {
-  const most = Math.min(size, MOST_ANSWERS);
-  if (!isWhole(answers, 1, most)) throw new PlanError(`answers must be a whole number from 1 to ${most}`);
+  checkWhole(PlanError, "answers", answers, Math.min(size, MOST_ANSWERS));
   const noise = leastNoise(epsilon);
   const keep = answers > 1 ? WHOLE / 2n : WHOLE - noise;
   const [own, other] = [halves(keep), halves(noise)];
   const itemBits = bitLength(size - 1);
   const bits = answers * (itemBits + 1);
   return {
-    parameters: { keep: `${keep}`, noise: `${noise}` },
+    parameters: { keep, noise },
     bits,
     rounds: answers,
     ratio: [WHOLE - noise, noise],

@@ -10,16 +10,16 @@ import { privateTruth, response, symbolRatio } from "./symbols.js";
 
 /**
  * @param {Asked} asked
- * @returns {Mechanism}
+ * @returns {Mechanism & { parameters: { truth: bigint } }}
  */
-export function grr({ size, epsilon }) {
+export function grr({ size, epsilon, setSize }) {
   const bits = bitLength(size - 1);
-  const truth = privateTruth(size, epsilon);
+  const truth = privateTruth(size, epsilon, WHOLE, setSize);
   const respond = response(size, truth);
   return {
-    parameters: { truth: `${truth}` },
+    parameters: { truth },
     bits,
-    ratio: symbolRatio(size, truth),
+    ratio: symbolRatio(size, truth, WHOLE, setSize),
     permanent: (index, words) => fromFields([[respond(index, words), bits]]),
     check: (report) => {
       if (field(report, 0, bits) >= size)
@@ -35,13 +35,13 @@ export function grr({ size, epsilon }) {
 export function grrTwice(asked) {
   const { size, once } = asked;
   const first = grr(asked);
-  const truth = BigInt(first.parameters.truth);
+  const { truth } = first.parameters;
   const again = truth && privateTruth(size, once, truth);
   if (again >= WHOLE) throw new PlanError(ONCE_TOO_LARGE);
   const respond = response(size, again);
   return {
     ...first,
-    parameters: { ...first.parameters, again_truth: `${again}` },
+    parameters: { ...first.parameters, again_truth: again },
     ratioOnce: symbolRatio(size, truth * again, WHOLE * WHOLE),
     again: (permanent, words) => fromFields([[respond(field(permanent, 0, first.bits), words), first.bits]]),
   };

@@ -19,7 +19,7 @@ export function hadamard({ size, epsilon }) {
   const keep = roundedDown(e, ONE + e);
   const threshold = halves(keep);
   return {
-    parameters: { order_bits: bits, keep: `${keep}` },
+    parameters: { order_bits: bits, keep },
     bits,
     ratio: [keep, WHOLE - keep],
     permanent: (index, words) => {

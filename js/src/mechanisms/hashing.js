@@ -45,7 +45,7 @@ export const localHashing =
     const truth = privateTruth(symbols, epsilon);
     const draw = (/** @type {Words} */ words) => (words.next(), words.low);
     return {
-      parameters: { hash: "triple32", symbols, truth: `${truth}` },
+      parameters: { hash: "triple32", symbols, truth },
       ...hashed(symbols, truth, 32, draw, (seed, item) => localHash(seed, item, symbols)),
     };
   };
@@ -57,10 +57,8 @@ export const localHashing =
  * @param {number} symbols at most 2^24
  */
 export function localHash(seed, item, symbols) {
-  const mixed = mix(seed ^ mix(item + 1));
-  // floor(mixed * symbols / 2^32), in two steps of 16 bits: the product has more digits than a float.
-  const high = (mixed >>> 16) * symbols + Math.floor(((mixed & 0xffff) * symbols) / 65_536);
-  return Math.floor(high / 65_536);
+  const mixed = mix(seed ^ mix(item + 1)) >>> 0;
+  return Number((BigInt(mixed) * BigInt(symbols)) >> 32n); // the product has more digits than a float
 }
 
 /** @param {number} word */
@@ -99,7 +97,7 @@ export function linearHashing({ size, epsilon }) {
     (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
   );
   return {
-    parameters: { degree, polynomial, symbol_bits: symbolBits, truth: `${truth}` },
+    parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
     ...shared,
   };
 }

@@ -5,13 +5,18 @@ import { dbit } from "./dbit.js";
 import { grr, grrTwice } from "./grr.js";
 import { hadamard } from "./hadamard.js";
 import { linearHashing, localHashing } from "./hashing.js";
+import { privset } from "./privset.js";
+import { sampled } from "./set_sampling.js";
 import { subset } from "./subset.js";
 import { unary } from "./unary.js";
 
-/** @typedef {(asked: import("./mechanism.js").Asked) => import("./mechanism.js").Mechanism} Make */
+/**
+ * @template [Held=number]
+ * @typedef {(asked: import("./mechanism.js").Asked) => import("./mechanism.js").Mechanism<Held>} Make
+ */
 
-/** @type {Map<unknown, Make>} */
-export const MECHANISMS = new Map([
+/** @type {[unknown, Make][]} */
+const OF_ONE_ELEMENT = [
   ["grr", grr],
   ["sue", unary(true)],
   ["oue", unary(false)],
@@ -20,10 +25,27 @@ export const MECHANISMS = new Map([
   ["blh", localHashing(true)],
   ["llh", linearHashing],
   ["hr", hadamard],
+];
+
+/**
+ * For users who hold one item each.
+ * @type {Map<unknown, Make>}
+ */
+export const MECHANISMS = new Map([
+  ...OF_ONE_ELEMENT,
   ["dbit", dbit],
   ["grr+grr", grrTwice],
   ["sue+sue", unaryChain(true, true)],
   ["oue+oue", unaryChain(false, false)],
   ["oue+sue", unaryChain(false, true)],
   ["sue+oue", unaryChain(true, false)],
+]);
+
+/**
+ * For users who hold sets of items.
+ * @type {Map<unknown, Make<number[]>>}
+ */
+export const SET_MECHANISMS = new Map([
+  ...OF_ONE_ELEMENT.map(([name, make]) => /** @type {[unknown, Make<number[]>]} */ ([name, sampled(make)])),
+  ["privset", privset],
 ]);

@@ -7,16 +7,18 @@
  * @property {number} epsilon
  * @property {number} once the budget of one report alone; it is epsilon where the plan does not say it
  * @property {number} answers of dbit
+ * @property {number} setSize the number of items that a user may hold, of plans with sets
  */
 
 /**
+ * @template [Held=number] what a user holds: the index of an item, or the ascending indices of a set
  * @typedef {object} Mechanism
- * @property {Record<string, number | string>} parameters what the plan must have under this name, derived again
+ * @property {Record<string, number | string | bigint>} parameters what the plan must have under this name, derived again
  * @property {number} bits the length of a report
  * @property {number} [rounds] of drawing, one after the other
  * @property {Ratio} ratio the largest ratio of the probabilities of one permanent response under two values: e^epsilon
  * @property {Ratio} [ratioOnce] the same for one report of a chain
- * @property {(index: number, words: Words) => Uint8Array<ArrayBuffer>} permanent the permanent response to an item
+ * @property {(held: Held, words: Words) => Uint8Array<ArrayBuffer>} permanent the permanent response to what is held
  * @property {(response: Uint8Array, words: Words) => Uint8Array<ArrayBuffer>} [again] a report of a chain
  * @property {(report: Uint8Array) => void} [check] refuse what no client makes, once the unused bits are checked
  */

@@ -21,7 +21,7 @@ export function subset({ size, epsilon }) {
   const threshold = halves(keep);
   const first = size - Number(k);
   return {
-    parameters: { subset: Number(k), keep: `${keep}` },
+    parameters: { subset: Number(k), keep },
     bits: size,
     rounds: Number(k),
     ratio: [keep * (d - k), (WHOLE - keep) * k],

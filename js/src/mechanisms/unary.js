@@ -1,7 +1,6 @@
 // Unary encoding (`sue`, `oue`): a report has one bit for each item, and every bit gets its own noise.
 
 import { noiseBits } from "../biased_bits.js";
-import { fromHalves } from "../bitstrings.js";
 import { expBelow, ONE, roundedUp } from "../exact.js";
 import { halves } from "../random.js";
 import { WHOLE } from "./mechanism.js";
@@ -18,7 +17,7 @@ export const leastNoise = (epsilon, halved = false) => roundedUp(ONE, ONE + expB
 /**
  * @param {boolean} symmetric whether ones and zeros are flipped alike (`sue`), or the held item's bit is set with 1/2
  *   (`oue`)
- * @returns {(asked: Asked) => Mechanism & { keep: bigint, noise: bigint }}
+ * @returns {(asked: Asked) => Mechanism & { parameters: { keep: bigint, noise: bigint } }}
  */
 export const unary =
   (symmetric) =>
@@ -28,17 +27,15 @@ export const unary =
     const threshold = halves(keep);
     const draw = noiseBits(size, noise);
     return {
-      keep,
-      noise,
-      parameters: { keep: `${keep}`, noise: `${noise}` },
+      parameters: { keep, noise },
       bits: size,
       ratio: bitRatio(keep, noise, WHOLE),
       permanent: (index, words) => {
         const own = words.event(threshold);
         const lit = draw(words); // all bits get noise, and then the bit of the held item is replaced
-        const bit = index & 31;
-        lit[index >>> 5] = (lit[index >>> 5] & ~(1 << bit)) | (own << bit);
-        return fromHalves(lit, size);
+        const bit = index & 7;
+        lit[index >>> 3] = (lit[index >>> 3] & ~(1 << bit)) | (own << bit);
+        return lit;
       },
     };
   };

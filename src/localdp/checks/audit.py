@@ -61,12 +61,23 @@ def audit(mechanism: Mechanism, trials: int = 1_000_000, error: float = 1e-6, ba
     >>> result.leaks, result.wastes
     (False, False)
     """
+    likely, unlikely = (_hits(mechanism, value, trials, batches or _ours) for value in (0, mechanism.size - 1))
+    return Audit(mechanism, trials, lower_bound(likely, unlikely, trials, error))
+
+
+def lower_bound(likely: int, unlikely: int, trials: int, error: float) -> float:
+    """Epsilon is at least this, if an event was seen so often in `trials` reports of one value and of another.
+
+    The bound is wrong with probability `error` at most.
+
+    >>> lower_bound(5_000, 500, 10_000, error=1e-6) < math.log(10)
+    True
+    """
     from scipy.stats import beta
 
-    likely, unlikely = (_hits(mechanism, value, trials, batches or _ours) for value in (0, mechanism.size - 1))
     low = beta.ppf(error / 2, likely, trials - likely + 1) if likely else 0.0
     high = beta.isf(error / 2, unlikely + 1, trials - unlikely)
-    return Audit(mechanism, trials, math.log(low / high) if low > 0 else -math.inf)
+    return math.log(low / high) if low > 0 else -math.inf
 
 
 def _ours(plan: Plan, value: int, trials: int) -> bytes:

@@ -7,6 +7,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** A value inside a script of a page: "<" would end the script where an item holds a closing tag. */
 const inScript = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
 const inPython = (value) => (typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value));
+const holdsSets = (plan) => "set_size" in plan.options;
 
 /** The limits that a device has to raise for this plan, in words of Python. */
 function limits(plan) {
@@ -26,13 +27,16 @@ export function snippets(plan, item, origin) {
   const web = [`upload: ${inScript(origin)}`, ...Object.entries(more).map(([name, value]) => `${camel(name)}: ${value}`), ...(token ? ['token: "YOUR-WRITE-TOKEN"'] : [])];
   const python = ['store="localdp-device"', "upload=server", ...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...(token ? ['token="YOUR-WRITE-TOKEN"'] : [])];
   const flags = Object.entries(more).filter(([name]) => name === "most" || name === "most_epsilon").map(([name, value]) => ` --${name.replace("_", "-")} ${value}`).join("");
+  const listed = holdsSets(plan) ? (text) => `[${text}]` : (text) => text;
+  // In a shell, semicolons stand between the items of a set: an item with one in it cannot be typed, but the empty set can.
+  const typed = holdsSets(plan) && String(item).includes(";") ? "" : String(item);
   return {
     Web: `<script type="module">
   import { Client } from ${inScript(`${origin}/client/index.js`)};
 
   const plan = await (await fetch(${inScript(document)})).text();
   const client = new Client(plan, { ${web.join(", ")} });
-  await client.send(${inScript(item)});
+  await client.send(${listed(inScript(item))});
 </script>
 `,
     Python: `import urllib.request
@@ -41,10 +45,10 @@ from localdp.client import Client
 server = ${JSON.stringify(origin)}
 plan = urllib.request.urlopen(server + "/v1/plans/${plan.fingerprint}/document").read()
 client = Client(plan, ${python.join(", ")})
-print(client.send(${inPython(item)}))
+print(client.send(${listed(inPython(item))}))
 `,
     curl: `curl -fsS ${document} -o plan.json
-localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(String(item))} > report.json
+localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(typed)} > report.json
 curl -fsS ${origin}/v1/plans/${plan.fingerprint}/reports \\
 ${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
 `,
@@ -98,7 +102,8 @@ export function snippetsCard(plan, item) {
   }
 
   choose(names[0]);
-  const element = card("Send reports", "One report of one device, ready to be copied. The item is an example.", bar, panel);
+  const sets = holdsSets(plan) ? " A list may hold more items, or none; in a shell, write semicolons between them." : "";
+  const element = card("Send reports", `One report of one device, ready to be copied. The item is an example.${sets}`, bar, panel);
   element.classList.add("wide");
   return element;
 }

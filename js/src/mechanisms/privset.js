@@ -1,0 +1,117 @@
+// PrivSet (`privset`): a report is a subset of exactly k of the items and the padding; subsets that have something in
+// common with the user's padded set are e^epsilon times as likely as others.
+
+import { byteLength } from "../bitstrings.js";
+import { PlanError } from "../errors.js";
+import { expBelow, ONE, roundedDown } from "../exact.js";
+import { itemOr } from "../item_sets.js";
+import { checkWhole } from "../whole.js";
+import { WHOLE } from "./mechanism.js";
+
+/** @typedef {import("./mechanism.js").Ratio} Ratio */
+
+const MOST_HELD = 256;
+
+/**
+ * @param {import("./mechanism.js").Asked} asked
+ * @returns {import("./mechanism.js").Mechanism<number[]>}
+ */
+export function privset({ size, epsilon, setSize }) {
+  checkWhole(PlanError, "set_size", setSize, MOST_HELD);
+  const elements = size + setSize;
+  const e = expBelow(epsilon);
+  const each = BigInt(setSize) * (e + ONE);
+  const near = (2n * BigInt(elements) * ONE + each) / (2n * each); // elements/(setSize (e^epsilon + 1)), rounded
+  let law = lawOf(size, setSize, near - 1n, e - ONE);
+  const other = lawOf(size, setSize, near, e - ONE);
+  if (isAbove(other.precision, law.precision)) law = other;
+  const { subset, hits, ratio } = law;
+  let sum = 0n;
+  const ends = hits.map((hit) => (sum += hit));
+
+  return {
+    parameters: { subset, hits: hits.join() },
+    bits: elements,
+    rounds: subset,
+    ratio,
+    permanent: (held, words) => {
+      // No branch depends on the set: the first places stand for the padded set, and change places with it at the end.
+      const count = held.length;
+      const start = words.scaled(count) * +(count > setSize);
+      const places = Uint32Array.from({ length: setSize }, (_, t) => (start + t) % Math.max(count, setSize)).sort();
+
+      words.next();
+      const hit = ends.filter((end) => end <= words.integer).length + 1;
+      let common = 0;
+      for (let t = 0; t < setSize; t++) common += +(words.below(elements - t) < subset - common);
+      if (hit <= ends.length) common = hit;
+
+      // Floyd's algorithm: `common` of the first places, and as many of the others as are missing.
+      const lit = new Uint8Array(elements);
+      const choose = (/** @type {number} */ drawn, /** @type {number} */ last, /** @type {boolean} */ counts) => {
+        lit[lit[drawn] ? last : drawn] |= +counts;
+      };
+      for (let last = 0; last < setSize; last++) choose(words.below(last + 1), last, last >= setSize - common);
+      for (let last = elements - subset; last < elements; last++) {
+        choose(setSize + words.below(last + 1 - setSize), last, last >= elements - subset + common);
+      }
+
+      for (let t = setSize; t--;) {
+        const element = itemOr(held, places[t], size + places[t] - count);
+        [lit[t], lit[element]] = [lit[element], lit[t]];
+      }
+      const report = new Uint8Array(byteLength(elements));
+      lit.forEach((bit, i) => (report[i >> 3] |= bit << (i & 7)));
+      return report;
+    },
+  };
+}
+
+/**
+ * The law of a subset of k elements, or of the nearest number that can be.
+ * @param {number} size
+ * @param {number} setSize
+ * @param {bigint} near k
+ * @param {bigint} growth e^epsilon - 1, out of 2^448
+ */
+function lawOf(size, setSize, near, growth) {
+  const [d, m] = [BigInt(size), BigInt(setSize)];
+  const k = near < 1n ? 1n : near > d ? d : near;
+  // For j = 0, 1, ..: how many subsets have j elements in common with the padded set, times the same number for all.
+  let share = 1n;
+  for (let i = 0n; i < m; i++) share *= d + m - k - i;
+  const shares = [share];
+  for (let j = 1n; j <= m && j <= k; j++) {
+    shares.push((share = (share * (k - j + 1n) * (m - j + 1n)) / (j * (d - k + j))));
+  }
+  const every = shares.reduce((sum, one) => sum + one);
+  const hits = shares.slice(1).map((one) => roundedDown(growth * one, ONE * every + growth * (every - shares[0])));
+  while (hits.length && !hits[hits.length - 1]) hits.pop();
+  let rest = WHOLE;
+  let [common, others] = [0n, 0n];
+  hits.forEach((hit, i) => {
+    rest -= hit;
+    common += BigInt(i + 1) * hit;
+    others += (k - BigInt(i + 1)) * hit;
+  });
+  const whole = (d + m) * d * m * WHOLE; // what p and q are out of
+  const p = d * (rest * k * m + (d + m) * common);
+  const q = m * (rest * k * d + (d + m) * others);
+  /** @type {Ratio} */
+  let ratio = [1n, 1n];
+  hits.forEach((hit, i) => {
+    const least = shares[i + 1] * rest;
+    /** @type {Ratio} */
+    const candidate = [least + hit * every, least];
+    if (isAbove(candidate, ratio)) ratio = candidate;
+  });
+  /** @type {Ratio} */
+  const precision = p > q ? [(p - q) ** 2n, q * (whole - q)] : [0n, 1n];
+  return { subset: Number(k), hits, ratio, precision };
+}
+
+/**
+ * @param {Ratio} one
+ * @param {Ratio} other
+ */
+const isAbove = (one, other) => one[0] * other[1] > other[0] * one[1];
