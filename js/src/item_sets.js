@@ -15,8 +15,8 @@ export function readSet(items, domain) {
 }
 
 /**
- * Whether these are the indices of a set. No function of ours runs for each of them, so that the code that runs does not
- * tell how many there are.
+ * Whether these are the indices of a set. No function of ours runs for each of them, so that the code that runs does
+ * not tell how many there are.
  * @param {unknown} indices
  * @param {number} size the number of items
  */
