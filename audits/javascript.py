@@ -129,7 +129,7 @@ MUTANTS = (
         "In the second perturbation, bits that are not set get the coin of those that are.",
         "mechanisms/chains.js",
         "(~permanent[i] & lit)",
-        "(~permanent[i] & ~tails[i])",
+        "(~permanent[i] & tails[i])",
         "oue+oue",
     ),
 )
