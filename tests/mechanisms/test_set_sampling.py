@@ -240,3 +240,8 @@ def test_auto_takes_the_least_noisy_mechanism_for_sets():
     assert ldp.Plan(5_000, epsilon=2.0, set_size=1).mechanism.name == "llh"
     assert ldp.Plan(3_000_000, epsilon=2.0, set_size=3).mechanism.name == "llh"  # a report would have 375,000 bytes
     assert "and sets of up to 3" in many.why
+
+
+def test_a_mechanism_for_sets_can_be_given_as_an_object():
+    mechanism = PaddingAndSampling(3, 1.0, set_size=2, kind=RandomizedResponse)
+    assert ldp.Plan(3, mechanism) == ldp.Plan(3, "grr", 1.0, set_size=2)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from localdp.calibrate.posterior import Posterior
 from localdp.calibrate.posterior_by_item import PosteriorByItem, posterior_of
+from localdp.calibrate.unknown_total import widened
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation
@@ -54,6 +55,8 @@ class Calibrated(Frequencies):
     total: float | None = field(kw_only=True, default=None)
     probabilities: tuple[float, float] | None = field(kw_only=True, default=None)
     doubts: tuple[str, ...] = field(kw_only=True, default=())
+    doubts_level: bool = field(kw_only=True, default=False)
+    """Whether the level of the prior was learnt from these estimates alone, without a known total."""
 
     @cached_property
     def frequencies(self) -> Vector:
@@ -108,7 +111,11 @@ class Calibrated(Frequencies):
         return Predictive.of(self.prior, self.noise.usable(self.n)).density(points)
 
     def _interval(self, level: float) -> tuple[Vector, Vector]:
-        return self._posterior.shortest_intervals(level)
+        found = self._posterior.shortest_intervals(level)
+        if not self.doubts_level:
+            return found
+        means = self.frequencies if self.origin is None else self.origin.frequencies
+        return widened(found, means, self.std, self._deviations, level, self.prior.n)
 
     def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
         return self._posterior.quantiles_of(items, levels)

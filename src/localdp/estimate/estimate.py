@@ -212,6 +212,7 @@ class Estimate(Frozen, Frequencies):
             total=total,
             probabilities=self.probabilities,
             doubts=self.notes,
+            doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
 
     @cached_property

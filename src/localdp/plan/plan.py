@@ -33,7 +33,7 @@ from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
 from localdp.item_sets import ItemSets
 from localdp.items import Item
-from localdp.mechanisms import Mechanism, SetMechanism, create, kind_named
+from localdp.mechanisms import Mechanism, PaddingAndSampling, SetMechanism, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
@@ -324,8 +324,9 @@ def _check_given(mechanism: Mechanism, others: tuple[object, ...], domain: Domai
     if mechanism.width != 64:
         raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
     known = kind_named(mechanism.name)
-    if known is not None and known is not type(mechanism):
-        same = known.__qualname__ == type(mechanism).__qualname__
+    made = mechanism.kind if type(mechanism) is PaddingAndSampling else type(mechanism)
+    if known is not None and known is not made:
+        same = known.__qualname__ == made.__qualname__
         remedy = "its class was defined anew: make the mechanism anew" if same else "give it a name of its own"
         raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: {remedy}")
 
