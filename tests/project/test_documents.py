@@ -35,6 +35,7 @@ PUBLIC = {
     "localdp.checks": ldp.checks,
     "localdp.datasets": ldp.datasets,
     "localdp.engines": ldp.engines,
+    "localdp.sets": ldp.sets,
 }
 WHOLE = ("localdp.metrics", "localdp.plots", "localdp.errors")  # shown with everything that is in them
 

@@ -48,8 +48,8 @@ def command(
             "--mechanism",
             "-m",
             help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}. "
-            "With --once: auto, grr, sue, oue, oue+sue or sue+oue.",
-            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue")),
+            "With --once: auto, grr, sue, oue, oue+sue or sue+oue. With --set-size: also privset.",
+            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue", "privset")),
         ),
     ] = "auto",
     answers: Annotated[
