@@ -3,11 +3,11 @@ r"""What a survey of sets found: the most frequent items or itemsets, from the c
 The last group are n_3 of all n users. The estimate of each candidate among them is divided by the share of the holdings
 that they see (`sizes`), and scaled to all users:
 
-    fhat = A fhat_3,   A = n / (n_3 seen),
-    Var = A^2 Var_3 + f (A excess_3 + (n / n_3) (1 - n_3 / n)) + (doubt f)^2,
+    fhat = A fhat_3,   A = n / (n_3 seen),   Var = A^2 Var_3 + f (A excess_3 + n / n_3 - 1),
 
-where the second part of the factor of f is the luck of who was drawn into the group, and the last term is the doubt
-about the division (`sizes`). In these two the estimate stands for f. Then the estimates are calibrated.
+where the second part of the factor of f is the luck of who was drawn into the group. Then the estimates are calibrated.
+The doubt about the division (`sizes`) is a relative error that large items have as well as small ones, and Calibrate
+must not take it for noise that can be shrunk away. So it only makes intervals wider: by squares, on either side.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import ndtri
 
 from localdp.domain import Domain
 from localdp.estimate import Estimate
@@ -24,6 +25,7 @@ from localdp.plan import Aggregate
 from localdp.sets.candidates import Itemset
 from localdp.table import Table
 from localdp.types import Places, Vector
+from localdp.validation import checked_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,8 @@ class FoundSets:
     `items` lists single items, or tuples of items where itemsets were asked for. `frequencies` are numbers of users
     among all n, `probabilities` the chances to belong to the true top. `interval(level)` gives (low, high).
     `calibrated` has the posterior of all candidates, which are numbered in the order of `candidates`. `seen` is the
-    share of all holdings that the last group could report: estimates are divided by it.
+    share of all holdings that the last group could report: estimates are divided by it, and `doubt` is the relative
+    error of that.
     """
 
     items: list[Item] | list[tuple[Item, ...]]
@@ -43,6 +46,7 @@ class FoundSets:
     epsilon: float
     set_size: int
     seen: float
+    doubt: float
     candidates: list[Item] | list[tuple[Item, ...]] = field(repr=False)
     calibrated: Calibrated = field(repr=False)
     places: Places = field(repr=False)
@@ -50,8 +54,13 @@ class FoundSets:
 
     def interval(self, level: float = 0.9) -> tuple[Vector, Vector]:
         """For each item or itemset, the range (low, high) that contains the true frequency with this probability."""
-        low, high = self.calibrated.interval(level)
-        return low[self.places], high[self.places]
+        low, high = (ends[self.places] for ends in self.calibrated.interval(level))
+        doubt = float(ndtri((1 + checked_level(level)) / 2)) * self.doubt * self.frequencies
+        below, above = np.maximum(self.frequencies - low, 0), np.maximum(high - self.frequencies, 0)
+        return (
+            np.maximum(self.frequencies - np.hypot(below, doubt), 0),
+            np.minimum(self.frequencies + np.hypot(above, doubt), self.n),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -103,14 +112,12 @@ def found(
     """The result of a survey whose last group, of `users` in all, gave this aggregate."""
     measured = aggregate.estimate()
     scale = users / (measured.n * seen)
-    frequencies = measured.frequencies * scale
-    held = np.clip(frequencies, 0, users)
     drawn = users / measured.n - 1
-    noise = aggregate.plan.mechanism.variance(measured.n) * scale**2
     estimate = Estimate(
-        frequencies,
+        measured.frequencies * scale,
         n=users,
-        variance=noise + held * (measured.excess_variance * scale + drawn) + np.square(doubt * held),
+        variance=aggregate.plan.mechanism.variance(measured.n) * scale**2,
+        excess_variance=measured.excess_variance * scale + drawn,
         total=None,
     )
     calibrated = estimate.calibrate()
@@ -127,6 +134,7 @@ def found(
         mechanism.requested_epsilon,
         mechanism.options()["set_size"],
         seen,
+        doubt,
         listed,
         calibrated,
         best.indices,

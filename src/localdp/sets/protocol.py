@@ -33,6 +33,7 @@ from localdp.sets.found import FoundSets, found
 from localdp.sets.groups import Groups
 from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
+from localdp.types import Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
 FORMAT = "localdp-sets/1"
@@ -41,8 +42,8 @@ LEAST_REPORTS = 100
 LEAST_USERS = 1_000
 """The fewest users, so that every round can expect twice its fewest reports."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
-_TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.4  # of the others, in round 1; the rest counts the candidates
-_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 3  # for each that is wanted
+_TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.35  # of the others, in round 1; the rest counts the candidates
+_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 2  # for each that is wanted
 _MOST_TOP = 1_000
 _MOST_LARGEST = 10
 
@@ -230,11 +231,15 @@ class Survey(Frozen):
         shares = np.clip(estimate.calibrate().frequencies / estimate.n / self._state.find_seen, 1e-9, 1)
         # Equal calibrated shares, as of many unheld items, are told apart by their estimates.
         shares *= 1 + 1e-9 * np.argsort(np.argsort(estimate.frequencies)) / self.domain.size
-        wanted = self.top * (_CANDIDATES_OF_ITEMS if self.largest == 1 else _CANDIDATES_OF_ITEMSETS)
-        every = itertools.islice(likeliest(shares, self.largest), max(2, wanted))
-        candidates = tuple(every)
+        candidates = self._candidates(shares)
         last = candidates[min(self.top, len(candidates)) - 1]
         return replace(self._state, candidates=candidates, least_share=float(np.prod(shares[list(last)])))
+
+    def _candidates(self, shares: Vector) -> tuple[Itemset, ...]:
+        """The likeliest items or itemsets, and in any case as many single items as itemsets are wanted."""
+        wanted = self.top * (_CANDIDATES_OF_ITEMS if self.largest == 1 else _CANDIDATES_OF_ITEMSETS)
+        likely = dict.fromkeys(itertools.islice(likeliest(shares, self.largest), max(2, wanted)))
+        return tuple(likely | dict.fromkeys(itertools.islice(likeliest(shares, 1), self.top)))
 
     def _after_candidates(self, current: Round, aggregate: Aggregate) -> State:
         law: SizeLaw = current.classes.law(aggregate.estimate())

@@ -13,11 +13,14 @@ left out. With the variance v of a share, it is
     Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
 **To find items**, what counts is how far their estimates stand out of the noise. The estimate of an item grows with
-seen(m), and the noise with the deviation of the mechanism, so m has the largest seen(m) / deviation(m).
+seen(m), and the noise with the deviation of the mechanism, so that its error is deviation(m) / seen(m), in users. A
+small m is the least noisy, but items whose holders have large sets are then overlooked. So m has the least error for
+items that are three of these errors (at their least, e) above nothing: (3 e doubt(m))^2 + (deviation(m) / seen(m))^2.
 
 **To count items**, estimates are divided by seen(m), so that they are right on average over the items. An item whose
 holders have larger sets than others' is still counted too low, and m must not be too small. The m with the least
-(f doubt(m))^2 + Var(m) / seen(m)^2 is taken, where f is the frequency of the last item that is wanted, and
+(f doubt(m))^2 + Var(m) / seen(m)^2 is taken, where f is the frequency of the last item that is wanted, Var(m) is the
+variance of the estimate of such an item (with what its holders add: few of them draw it if m is large), and
 
     doubt(m)^2 = ((1 - seen(m)) / 2)^2 + Var(seen(m)) / seen(m)^2
 
@@ -41,7 +44,7 @@ from localdp.types import Indices, Vector
 _SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
 """The smallest size of each class."""
 _SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-_SURE = 2.0  # standard errors
+_SURE, _STANDS_OUT = 2.0, 3.0  # standard errors
 _IN_DOUBT = 2  # classes beyond the last that is sure, which may hold users as well
 _LARGEST_MEAN = 1.5
 """The sets of the last class have on average this many times its smallest size, for want of anything better."""
@@ -126,15 +129,18 @@ class SizeLaw:
         return math.hypot((1 - seen) / 2, self.error * float(np.linalg.norm(weights)) / every / seen)
 
     def to_find(self, items: int, epsilon: float) -> int:
-        """The set size whose estimates stand out most of the noise."""
-        return max(_offered(items, epsilon), key=lambda m: self.seen(m) / math.sqrt(_variance(items, epsilon, m)))
+        """The set size with which items that just stand out of the noise are found best."""
+        offered = list(_offered(items, epsilon))
+        errors = {m: math.sqrt(_noise(items, epsilon, m)[0]) / max(self.seen(m), 1e-9) for m in offered}
+        stands_out = _STANDS_OUT * min(errors.values())
+        return min(offered, key=lambda m: math.hypot(stands_out * self.doubt(m), errors[m]))
 
     def to_count(self, items: int, epsilon: float, users: int, share: float) -> int:
         """The set size with the least expected error of an item that this share of the users hold."""
 
         def error(m: int) -> float:
-            bias = users * share * self.doubt(m)
-            return bias**2 + users * _variance(items, epsilon, m) / max(self.seen(m), 1e-9) ** 2
+            seen, (variance, excess) = max(self.seen(m), 1e-9), _noise(items, epsilon, m)
+            return (users * share * self.doubt(m)) ** 2 + users * (variance + share * seen * excess) / seen**2
 
         return min(_offered(items, epsilon), key=error)
 
@@ -146,13 +152,14 @@ def _offered(items: int, epsilon: float) -> Iterator[int]:
         if size > items:
             return
         try:
-            _variance(items, epsilon, size)
+            _noise(items, epsilon, size)
         except EpsilonError:
             return
         yield size
 
 
 @cache
-def _variance(items: int, epsilon: float, set_size: int) -> float:
-    """The variance for each user of the mechanism that a plan with this set size has."""
-    return create("auto", items, epsilon, set_size=set_size).mechanism.variance(1)
+def _noise(items: int, epsilon: float, set_size: int) -> tuple[float, float]:
+    """The variance for each user, and what each holder adds, of the mechanism of a plan with this set size."""
+    mechanism = create("auto", items, epsilon, set_size=set_size).mechanism
+    return mechanism.variance(1), mechanism.excess_variance
