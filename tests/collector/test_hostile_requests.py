@@ -137,7 +137,7 @@ def test_forged_reports_are_found_wherever_they_are_in_a_piece():
 def test_counting_rests_for_some_seconds_at_most():
     assert folding._rest(0.01, 0.5, behind=False) == 0.5
     assert folding._rest(0.1, 0.5, behind=False) == pytest.approx(2.0)
-    assert folding._rest(0.1, 0.5, behind=True) == 0.1
+    assert folding._rest(0.1, 0.5, behind=True) == 0.2
     assert folding._rest(30.0, 0.5, behind=False) == folding._rest(30.0, 0.5, behind=True) == 5.0
     assert folding._rest(1.0, 60.0, behind=False) == 60.0
 

@@ -129,10 +129,10 @@ class Folder:
 
 def _rest(took: float, every: float, *, behind: bool) -> float:
     """The seconds to rest after a round of counting that took so long."""
-    # While much is waiting, half of the time is left to those who upload. Otherwise rest much longer than it took,
+    # While much is waiting, two thirds of the time are left to those who upload. Otherwise rest much longer than it took,
     # because small pieces one after the other would cost more than they are worth. The first round compiles, and can
     # take many seconds: what comes in meanwhile must not wait for minutes.
-    return min(took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
+    return min(2 * took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
 
 
 def _part(plan: Plan, rows: bytes, random: np.random.Generator) -> tuple[Aggregate, int]:
