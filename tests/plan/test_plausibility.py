@@ -15,8 +15,8 @@ from localdp.plan.plausibility import (
     SUM,
     SUPPORT,
     WeightLaw,
-    _binomial_at_least,
-    _binomial_at_most,
+    binomial_at_least,
+    binomial_at_most,
     summed_tails,
     weight_law,
 )
@@ -79,8 +79,8 @@ def test_binomial_tails_are_exact_far_out_too(trials, chance):
     if trials <= 10_000:
         counts = np.concatenate([[-1, 0], counts[(counts >= 0) & (counts <= trials)], [trials, trials + 1]])
     above, below = binom.sf(counts - 1, trials, chance), binom.cdf(counts, trials, chance)
-    np.testing.assert_allclose(_binomial_at_least(counts, trials, chance), above, rtol=1e-8, atol=1e-250)
-    np.testing.assert_allclose(_binomial_at_most(counts, trials, chance), below, rtol=1e-8, atol=1e-250)
+    np.testing.assert_allclose(binomial_at_least(counts, trials, chance), above, rtol=1e-8, atol=1e-250)
+    np.testing.assert_allclose(binomial_at_most(counts, trials, chance), below, rtol=1e-8, atol=1e-250)
 
 
 @pytest.mark.parametrize("same_item", [False, True])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ MOST_HEAD = 1 << 16
 """Bytes of a request before its body, at most: about. As many may come between two parts of the body, or after it."""
 
 WHOLE = "localdp.whole"
-"""The extension in the scope of a request: a function that writes a `Whole`, and says whether it could."""
+"""The extension in the scope of a request: its `write` writes a `Whole`, and says whether it could."""
 
 _UNSAFE = re.compile(rb"[\x00-\x1f\x7f]")
 _CLOSE = (b"connection", b"close")
@@ -75,7 +75,7 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self.access_log = False  # uvicorn would log addresses wherever a program has set up logging
-            self._extensions: dict[str, Callable[[Scope, Whole], bool]] = {WHOLE: self._whole}
+            self._extensions: dict[str, dict[object, object]] = {WHOLE: {"write": self._whole}}
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)

@@ -16,7 +16,9 @@ from localdp.collector.service import Service
 from localdp.errors import InvalidInputError
 
 _SWITCH = 0.0005  # seconds after which a thread lets another one run: the writer must not wait for a busy event loop
-_GARBAGE = 20_000  # new objects after which Python looks for garbage; with its usual 700 it looks at every tenth request
+_GARBAGE = (
+    20_000  # new objects after which Python looks for garbage; with its usual 700 it looks at every tenth request
+)
 
 
 def config(service: Service, **options: Any) -> uvicorn.Config:

@@ -48,8 +48,8 @@ class Uploads(Endpoint):
             response.raw_headers.extend(CORS)
             await response(scope, receive, send)
             return
-        write = scope.get("extensions", {}).get(WHOLE)
-        if write is not None and write(scope, _WHOLE[new]):
+        extension = scope.get("extensions", {}).get(WHOLE)
+        if extension is not None and extension["write"](scope, _WHOLE[new]):
             return
         body = _BODIES[new]
         length = (b"content-length", b"%d" % len(body))

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from localdp.collector.storage import schema
 from localdp.collector.storage.database import (
     BATCH,
@@ -45,7 +47,8 @@ WITH waiting AS (
         SELECT seq, day, count, body FROM uploads WHERE plan = ? AND folded = 0 ORDER BY seq LIMIT ?
     ) AS first
 )
-SELECT day, COUNT(*), SUM(count), string_agg(body, '' ORDER BY seq), array_agg(seq), (SELECT COUNT(*) FROM waiting)
+SELECT day, array_agg(count ORDER BY seq), string_agg(body, '' ORDER BY seq), array_agg(seq),
+    (SELECT COUNT(*) FROM waiting)
 FROM waiting WHERE place = 1 OR (place <= ? AND running <= ?) GROUP BY day ORDER BY day
 """
 
@@ -155,9 +158,9 @@ class _PostgresSession(Session):
 
     def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
         rows = self.execute(_GATHER, (plan, most + 1, most, most_reports))
-        days = tuple(DayOfUploads(row[0], row[1], int(row[2]), bytes(row[3])) for row in rows)
-        seqs = [seq for row in rows for seq in row[4]]
-        return Gathered(plan, days, seqs, more=bool(rows) and rows[0][5] > len(seqs))
+        days = tuple(DayOfUploads(row[0], np.array(row[1], np.int64), bytes(row[2])) for row in rows)
+        seqs = [seq for row in rows for seq in row[3]]
+        return Gathered(plan, days, seqs, more=bool(rows) and rows[0][4] > len(seqs))
 
     def mark(self, gathered: Gathered) -> bool:
         # By their numbers: an upload with a smaller number may be committed later by another collector.
