@@ -79,7 +79,9 @@ class Uploads(Endpoint):
             elif len(data) <= _AT_ONCE:
                 rows, count = read(plan, data)
             else:
-                rows, count = await service.in_thread(read, plan, data)
+                rows, count = await service.in_quick_thread(read, plan, data)
+            if count > service.settings.most_reports and not collection.terms.write_token:
+                raise too_many(count, service.settings.most_reports)
             key = key_of(collection.fingerprint_bytes, upload_id)
             try:
                 outcome = await service.writer.submit(NewUpload(key, collection.id, day_of(now), count, rows))
@@ -119,6 +121,12 @@ def check_open(collection: Collection, now: float) -> None:
         # Not 409: a device may keep its report until then.
         seconds = min(86_400, int(collection.begins - now) + 1)
         raise Problem(403, "plan-not-open", "this plan does not take reports yet", {"Retry-After": str(seconds)})
+
+
+def too_many(count: int, most: int) -> Problem:
+    """More reports than a sender without a token may send at once."""
+    sentence = f"an upload without a token holds at most {most:,} reports, not {count:,}: send them in several uploads"
+    return Problem(413, "too-many-reports", sentence)
 
 
 def closed() -> Problem:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _LOCKS = 0x4C4450  # "LDP": our advisory locks, beside those of other programs on the same database
 _MIGRATION = 0
+_PATIENCE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "tcp_user_timeout": 40_000}
+"""How long a server may be silent (seconds; the last in milliseconds), unless the URL says otherwise. Without it, the
+writer would wait for hours for a server that has vanished from the network."""
 _INSERT = f"""
 INSERT INTO uploads (key, plan, day, kind, count, folded, body)
 SELECT key, plan, day, {BATCH}, count, 0, body
@@ -66,7 +69,8 @@ class PostgresDatabase(Database):
                 "PostgreSQL needs the package psycopg: pip install 'localdp[collector]'"
             ) from None
         self._psycopg = psycopg
-        self._url = url
+        said = psycopg.conninfo.conninfo_to_dict(url)
+        self._url = psycopg.conninfo.make_conninfo(url, **{key: _PATIENCE[key] for key in _PATIENCE.keys() - said})
         self._local = threading.local()
         self._all: list[psycopg.Connection[Row]] = []
         self._lock = threading.Lock()
@@ -101,7 +105,7 @@ class PostgresDatabase(Database):
         """The connection of this thread."""
         connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
-            connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+            connection = self._psycopg.connect(self._url, autocommit=True)
             # Servers can be told to acknowledge commits early; a collector must not.
             connection.execute("SET synchronous_commit = on")
             self._local.connection = connection
