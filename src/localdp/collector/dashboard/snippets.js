@@ -6,7 +6,7 @@ import { announce, card, freshId, h } from "./dom.js";
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** A value inside a script of a page: "<" would end the script where an item holds a closing tag. */
 const inScript = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
-const inPython = (value) => (typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value));
+const inPython = (value) => (Array.isArray(value) ? `[${value.map(inPython).join(", ")}]` : typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value));
 
 /** The limits that a device has to raise for this plan, in words of Python. */
 function limits(plan) {
@@ -18,6 +18,10 @@ function limits(plan) {
   return needed;
 }
 
+/** What a device of this plan has: an item, or where people hold sets, a list of items. */
+const held = (plan, item) => (plan.options.set_size ? [item] : item);
+const NO_SETS = "The JavaScript client does not know plans whose people hold several items yet.\nUse Python, or localdp report.\n";
+
 export function snippets(plan, item, origin) {
   const document = `${origin}/v1/plans/${plan.fingerprint}/document`;
   const more = limits(plan);
@@ -27,7 +31,7 @@ export function snippets(plan, item, origin) {
   const python = ['store="localdp-device"', "upload=server", ...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...(token ? ['token="YOUR-WRITE-TOKEN"'] : [])];
   const flags = Object.entries(more).filter(([name]) => name === "most" || name === "most_epsilon").map(([name, value]) => ` --${name.replace("_", "-")} ${value}`).join("");
   return {
-    Web: `<script type="module">
+    Web: plan.options.set_size ? NO_SETS : `<script type="module">
   import { Client } from ${inScript(`${origin}/client/index.js`)};
 
   const plan = await (await fetch(${inScript(document)})).text();
@@ -41,7 +45,7 @@ from localdp.client import Client
 server = ${JSON.stringify(origin)}
 plan = urllib.request.urlopen(server + "/v1/plans/${plan.fingerprint}/document").read()
 client = Client(plan, ${python.join(", ")})
-print(client.send(${inPython(item)}))
+print(client.send(${inPython(held(plan, item))}))
 `,
     curl: `curl -fsS ${document} -o plan.json
 localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(String(item))} > report.json
