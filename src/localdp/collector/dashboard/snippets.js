@@ -20,7 +20,6 @@ function limits(plan) {
 
 /** What a device of this plan has: an item, or where people hold sets, a list of items. */
 const held = (plan, item) => (plan.options.set_size ? [item] : item);
-const NO_SETS = "The JavaScript client does not know plans whose people hold several items yet.\nUse Python, or localdp report.\n";
 
 export function snippets(plan, item, origin) {
   const document = `${origin}/v1/plans/${plan.fingerprint}/document`;
@@ -31,14 +30,14 @@ export function snippets(plan, item, origin) {
   const python = ['store="localdp-device"', "upload=server", ...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...(token ? ['token="YOUR-WRITE-TOKEN"'] : [])];
   const flags = Object.entries(more).filter(([name]) => name === "most" || name === "most_epsilon").map(([name, value]) => ` --${name.replace("_", "-")} ${value}`).join("");
   return {
-    Web: plan.options.set_size ? NO_SETS : `<script type="module">
+    ...(plan.options.set_size ? {} : { Web: `<script type="module">
   import { Client } from ${inScript(`${origin}/client/index.js`)};
 
   const plan = await (await fetch(${inScript(document)})).text();
   const client = new Client(plan, { ${web.join(", ")} });
   await client.send(${inScript(item)});
 </script>
-`,
+` }),
     Python: `import urllib.request
 from localdp.client import Client
 
@@ -52,6 +51,18 @@ localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(Strin
 curl -fsS ${origin}/v1/plans/${plan.fingerprint}/reports \\
 ${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
 `,
+    "Try it": `import random, secrets, urllib.request
+import localdp as ldp
+
+address = ${JSON.stringify(`${origin}/v1/plans/${plan.fingerprint}`)}
+plan = ldp.Plan.from_json(urllib.request.urlopen(address + "/document").read())
+items = plan.domain.items
+people = random.choices(items, weights=range(len(items), 0, -1), k=2_000)  # the first item is the most popular
+reports = plan.privatize(${plan.options.set_size ? "[[item] for item in people]" : "people"})
+headers = {"Upload-Id": secrets.token_hex(16), "Content-Type": "application/octet-stream"}
+${token ? 'headers["Authorization"] = "Bearer YOUR-WRITE-TOKEN"\n' : ""}upload = urllib.request.Request(address + "/reports", reports.to_bytes(), headers)
+print(urllib.request.urlopen(upload).read().decode())
+`,
   };
 }
 
@@ -59,6 +70,7 @@ const NOTES = {
   Web: "Put this into a page. It remembers what it has said in the browser, and sends when there is a network.",
   Python: "Install with pip install localdp. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it.",
+  "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the plan, so try it on one that you can do without.",
 };
 
 export function snippetsCard(plan, item) {
@@ -102,7 +114,8 @@ export function snippetsCard(plan, item) {
   }
 
   choose(names[0]);
-  const element = card("Send reports", "One report of one device, ready to be copied. The item is an example.", bar, panel);
+  const element = card("Send reports", "One report of one device, ready to be copied, or 2,000 made-up people. The item is an example."
+    + (plan.options.set_size ? " The JavaScript client does not know plans whose people hold several items yet." : ""), bar, panel);
   element.classList.add("wide");
   return element;
 }
