@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
+import secrets
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -300,6 +302,23 @@ def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(co
     said = page.locator("main").inner_text()
     assert "after seeing all reports of that person be at most" in said
     assert "of one report alone, it is 0.5" in said
+
+
+def test_a_long_history_is_asked_for_in_part(collector, visit):
+    """Every day has to be estimated, so the newest sixty are shown, and a year of weeks."""
+    plan, today = collector.collection(title="Long", epsilon=2.5), datetime.now(UTC).date()
+    for ago in (100, 50, 1):
+        body = plan.simulate([400, 300, 200, 100]).to_bytes()
+        path = f"/v1/plans/{plan.fingerprint}/aggregates?day={today - timedelta(days=ago)}"
+        headers = {"Upload-Id": secrets.token_hex(16)}
+        assert collector.ask("POST", path, content=body, headers=headers).status_code == 201
+    page = visit(path=f"/#/plan/{plan.fingerprint[:16]}")
+    page.locator(".point").first.wait_for()
+    page.get_by_text("By week").click()
+    page.locator(".numbers th", has_text=re.compile("W[0-9]+")).first.wait_for(state="attached")
+    asked = [url.partition("/history?")[2] for url in page.asked if "/history?" in url]
+    assert asked[0] == f"by=day&top=6&from={today - timedelta(days=60)}"
+    assert asked[-1] == "by=week&top=6"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

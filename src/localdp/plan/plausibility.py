@@ -68,6 +68,7 @@ _MEANINGS = {
 }
 _ROWS = 1 << 12  # rows whose bits are counted at a time
 _FEW = 1 << 22  # functions that are counted in a table; more of them are sorted, which takes longer
+_WIDE = 1 << 20  # counts between the smallest and the largest, above which each is computed by itself
 _REACH = 9.0  # deviations; what lies farther away has a probability below 1e-18
 
 
@@ -210,6 +211,10 @@ def binomial_at_least(counts: Counts, trials: int, chance: float) -> Vector:
     low, high = max(1, int(counts.min())), min(trials, int(counts.max()))
     tails = np.where(counts <= 0, 1.0, 0.0)
     if low > high:
+        return tails
+    if high - low > _WIDE:  # a forged report of a large domain must not cost its length in memory
+        inside = (counts >= low) & (counts <= high)
+        tails[inside] = betainc(counts[inside].astype(np.float64), trials - counts[inside] + 1.0, chance)
         return tails
     first, beyond = (
         float(betainc(float(end), trials - end + 1.0, chance)) if end <= trials else 0.0 for end in (low, high + 1)
