@@ -289,3 +289,49 @@ def test_an_encoded_body_is_refused(tmp_path):
         plan = collector.collection()
         answer = collector.upload(plan, plan.privatize(ITEMS).to_bytes(), **{"Content-Encoding": "gzip"})
         assert (answer.status_code, answer.json()["code"]) == (415, "encoded")
+
+
+def test_a_stranger_sends_only_so_many_reports_at_once(tmp_path):
+    with running(tmp_path / "x.db", most_reports=50) as collector:
+        plan = collector.collection()
+        for users, status in ((50, 201), (51, 413)):
+            reports = plan.privatize(["tea"] * users)
+            for body in (reports.to_bytes(), reports.to_json()):
+                answer = collector.upload(plan, body)
+                assert answer.status_code == status
+        assert answer.json()["code"] == "too-many-reports"
+        assert "at most 50 reports, not 51" in answer.json()["detail"]
+        assert answer.headers["access-control-allow-origin"] == "*"
+        guarded = collector.collection(write_token=True, epsilon=1.0)
+        body = guarded.privatize(["tea"] * 51).to_bytes()
+        assert collector.upload(guarded, body, **collector.bearer("write")).status_code == 201
+        assert collector.state(plan)["reports"] == 100
+
+
+def test_uploads_do_not_wait_for_analysts(tmp_path):
+    with running(tmp_path / "x.db", threads=1) as collector:
+        plan = collector.collection(write_token=True)
+        large = plan.privatize(["tea"] * 30_000).to_json()
+        go_on = threading.Event()
+        collector.service._pool.submit(go_on.wait, 20)  # an answer that takes long
+        collector.service.tokens.forget()  # so that the database is asked for the token
+        answer = collector.upload(plan, large, **collector.bearer("write"))
+        assert collector.client.get(f"/v1/plans/{'0' * 16}/document").status_code == 404
+        assert not go_on.is_set()
+        go_on.set()
+        assert answer.status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("address", "same", "other"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:3::1"),
+        ("::ffff:192.0.2.1", "192.0.2.1", "::ffff:192.0.2.2"),
+        ("fe80::1%eth0", "fe80::2%eth1", "not: an address"),
+    ],
+)
+def test_the_rate_counts_a_network_of_ipv6_as_one_sender(address, same, other):
+    rate = Rate(0.1)  # one request
+    assert rate.wait(address, 0.0) == 0
+    assert rate.wait(same, 0.0) > 0
+    assert rate.wait(other, 0.0) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 import tempfile
 import time
@@ -26,7 +27,8 @@ from localdp.collector.storage.sqlite import SqliteDatabase
 
 PLAN = ldp.Plan(["tea", "coffee", "water"], "grr", 2.0)
 MEMORY = Path("/dev/shm")  # noqa: S108
-STEPS, SEQUENCES = 20, 20  # 400 operations
+STEPS, SEQUENCES = 20, 20
+OPERATIONS = 400  # of one long sequence
 
 
 class Unreliable(SqliteDatabase):
@@ -68,6 +70,7 @@ class Collector(RuleBasedStateMachine):
     def stop(self):
         self.service.writer.stop()
         self.service._pool.shutdown()
+        self.service._quick.shutdown()
         self.database.close()
 
     def post(self, name, body):
@@ -155,3 +158,38 @@ class Collector(RuleBasedStateMachine):
 
 TestCollector = Collector.TestCase
 TestCollector.settings = settings(max_examples=SEQUENCES, stateful_step_count=STEPS, deadline=None)
+
+
+class Chosen:
+    """Draws by a seeded generator, where hypothesis would draw."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)  # noqa: S311 (not for privacy)
+
+    def draw(self, strategy):
+        return self.random.choice(strategy.elements)
+
+
+def test_one_sequence_of_400_operations_keeps_to_the_model():
+    machine, chosen, done = Collector(), Chosen(20261117), []
+    for _ in range(OPERATIONS):
+        reports, fails = chosen.random.randint(1, 5), chosen.random.choice([None, None, "before", "after"])
+        operation, values = chosen.random.choice(
+            [
+                (machine.upload, (reports, fails)),
+                (machine.upload, (reports, fails)),
+                (machine.replay, (chosen, fails)),
+                (machine.use_an_id_again, (reports, chosen)),
+                (machine.count, (fails,)),
+                (machine.restart, ()),
+                (machine.drop_old_bodies, (fails,)),
+            ]
+        )
+        operation(*values)
+        machine.as_many_reports_as_in_the_model()
+        done.append(operation.__name__)
+    stored = len(machine.stored)
+    machine.teardown()
+    assert len(done) == OPERATIONS
+    assert len(set(done)) == 6
+    assert stored > 50

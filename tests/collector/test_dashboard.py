@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
+import secrets
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -255,6 +257,68 @@ def test_thousands_of_items_need_few_elements_and_are_searched(many, visit):
     assert page.locator(".rows .row").count() < 40
     page.get_by_label("Sort by").select_option("name")
     page.locator(".rows .row[aria-rowindex='2'] .item", has_text=re.compile(r"^item 0$")).wait_for()
+
+
+def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(collector, visit):
+    page = visit(path="/#/new")
+    page.get_by_label("Title").fill("Pages")
+    page.get_by_label("Items, one on each line").fill("home\nnews\nshop\nhelp")
+    page.get_by_text("More options").click()
+    page.get_by_label("Items that one person may hold").fill("2")
+    page.get_by_text("drawn at random").wait_for()
+    page.get_by_label("Show shares from this number").fill("1")
+    page.get_by_label("Opens").fill("2026-01-01")
+    page.get_by_label("Closes").fill("2999-12-31")
+    assert serious(page) == []
+    page.get_by_role("button", name="Create the plan").click()
+    page.get_by_text("Waiting for the first report").wait_for()
+    made = collector.ask("GET", "/v1/plans").json()["plans"][0]
+    assert (made["options"], made["opens"], made["closes"]) == ({"set_size": 2}, "2026-01-01", "2999-12-31")
+    plan = ldp.Plan.from_json(collector.client.get(f"/v1/plans/{made['fingerprint']}/document").content)
+    held = [["home", "news"]] * 700 + [["shop"]] * 200 + [[]] * 100
+    assert collector.upload(plan, plan.privatize(held).to_bytes()).status_code == 201
+    page.get_by_text("Estimated from 1,000 reports").wait_for()
+    assert set(rows(page)) == {"home", "news", "shop", "help"}
+    said = page.locator("main").inner_text()
+    assert "one of two sets of items" in said
+    assert "up to 2 each" in said
+    assert "does not know plans whose people hold several items" in said
+    page.get_by_role("tab", name="Python").click()
+    assert 'client.send(["home"])' in page.locator("pre").inner_text()
+    assert serious(page) == []
+
+    page.goto(f"{collector.url}/#/new")
+    page.get_by_label("Title").fill("Every week")
+    page.get_by_label("Items, one on each line").fill("home\nnews\nshop")
+    page.get_by_text("More options").click()
+    page.get_by_label("Budget of one report alone").fill("9")
+    page.get_by_role("button", name="Create the plan").click()
+    page.expected.append("422")
+    page.get_by_role("alert").get_by_text("once").wait_for()
+    page.get_by_label("Budget of one report alone").fill("0.5")
+    page.get_by_text("Smallest share seen").wait_for()
+    page.get_by_role("button", name="Create the plan").click()
+    page.get_by_text("Waiting for the first report").wait_for()
+    said = page.locator("main").inner_text()
+    assert "after seeing all reports of that person be at most" in said
+    assert "of one report alone, it is 0.5" in said
+
+
+def test_a_long_history_is_asked_for_in_part(collector, visit):
+    """Every day has to be estimated, so the newest sixty are shown, and a year of weeks."""
+    plan, today = collector.collection(title="Long", epsilon=2.5), datetime.now(UTC).date()
+    for ago in (100, 50, 1):
+        body = plan.simulate([400, 300, 200, 100]).to_bytes()
+        path = f"/v1/plans/{plan.fingerprint}/aggregates?day={today - timedelta(days=ago)}"
+        headers = {"Upload-Id": secrets.token_hex(16)}
+        assert collector.ask("POST", path, content=body, headers=headers).status_code == 201
+    page = visit(path=f"/#/plan/{plan.fingerprint[:16]}")
+    page.locator(".point").first.wait_for()
+    page.get_by_text("By week").click()
+    page.locator(".numbers th", has_text=re.compile("W[0-9]+")).first.wait_for(state="attached")
+    asked = [url.partition("/history?")[2] for url in page.asked if "/history?" in url]
+    assert asked[0] == f"by=day&top=6&from={today - timedelta(days=60)}"
+    assert asked[-1] == "by=week&top=6"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

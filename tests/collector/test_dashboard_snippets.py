@@ -43,17 +43,17 @@ def texts(chromium, collector, plan):
     page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}")
     sign_in(page, collector.tokens["read"])
     found = {}
-    for name in ("Web", "Python", "curl"):
+    for name in ("Web", "Python", "curl", "Try it"):
         page.get_by_role("tab", name=name).click()
         found[name] = page.locator("pre code").inner_text()
     context.close()
     return found
 
 
-def _one_more(collector, plan, send):
+def _one_more(collector, plan, send, more=1):
     before = collector.state(plan)["reports"]
     send()
-    assert collector.state(plan)["reports"] == before + 1
+    assert collector.state(plan)["reports"] == before + more
 
 
 def test_the_snippet_for_the_web_sends_a_report(chromium, collector, plan, texts):
@@ -67,14 +67,14 @@ def test_the_snippet_for_the_web_sends_a_report(chromium, collector, plan, texts
     _one_more(collector, plan, send)
 
 
-@pytest.mark.parametrize("name", ["Python", "curl"])
-def test_the_snippets_for_programs_send_a_report(collector, plan, texts, name, tmp_path):
+@pytest.mark.parametrize(("name", "more"), [("Python", 1), ("curl", 1), ("Try it", 2_000)])
+def test_the_snippets_for_programs_send_reports(collector, plan, texts, name, more, tmp_path):
     if name == "curl" and not (shutil.which("curl") and shutil.which("openssl")):
         pytest.skip("curl or openssl is not installed")
-    command = [sys.executable, "-c", texts[name]] if name == "Python" else ["sh", "-e", "-c", texts[name]]
+    command = [sys.executable, "-c", texts[name]] if name != "curl" else ["sh", "-e", "-c", texts[name]]
     path = os.pathsep.join([str(Path(COMMAND).parent), os.environ["PATH"]])
 
     def send():
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60, env={**os.environ, "PATH": path})  # noqa: S603
 
-    _one_more(collector, plan, send)
+    _one_more(collector, plan, send, more)

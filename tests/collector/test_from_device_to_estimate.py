@@ -189,7 +189,8 @@ def test_an_aggregate_made_elsewhere_is_added_once(collector, tmp_path):
     for bad in (b"", b"LDPAGG1\n", data[:-1], stranger, ldp.Aggregate(plan).to_bytes()):
         assert send(bad, secrets.token_hex(16)).status_code == 422
     assert send(data, "").status_code == 400
-    assert send(data, secrets.token_hex(16), day="x").status_code == 422
+    for day in ("x", "20260131", "2026-W05-1", "1969-12-31", "2999-01-01", ["2026-01-30", "2026-01-31"]):
+        assert send(data, secrets.token_hex(16), day=day).status_code == 422
     from localdp.collector import recount
 
     assert recount.differences(collector.service.database) == []

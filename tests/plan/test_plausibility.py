@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from math import comb
 
 import numpy as np
@@ -15,8 +16,8 @@ from localdp.plan.plausibility import (
     SUM,
     SUPPORT,
     WeightLaw,
-    _binomial_at_least,
-    _binomial_at_most,
+    binomial_at_least,
+    binomial_at_most,
     summed_tails,
     weight_law,
 )
@@ -79,8 +80,18 @@ def test_binomial_tails_are_exact_far_out_too(trials, chance):
     if trials <= 10_000:
         counts = np.concatenate([[-1, 0], counts[(counts >= 0) & (counts <= trials)], [trials, trials + 1]])
     above, below = binom.sf(counts - 1, trials, chance), binom.cdf(counts, trials, chance)
-    np.testing.assert_allclose(_binomial_at_least(counts, trials, chance), above, rtol=1e-8, atol=1e-250)
-    np.testing.assert_allclose(_binomial_at_most(counts, trials, chance), below, rtol=1e-8, atol=1e-250)
+    np.testing.assert_allclose(binomial_at_least(counts, trials, chance), above, rtol=1e-8, atol=1e-250)
+    np.testing.assert_allclose(binomial_at_most(counts, trials, chance), below, rtol=1e-8, atol=1e-250)
+
+
+def test_one_forged_report_of_ten_million_items_costs_no_memory():
+    counts = np.array([2_690_000, 2_700_000, 2_702_000, 10_000_000])
+    tracemalloc.start()
+    tails = binomial_at_least(counts, 10_000_000, 0.27)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(tails, binom.sf(counts - 1, 10_000_000, 0.27), rtol=1e-7, atol=1e-250)
+    assert most < 4 << 20
 
 
 @pytest.mark.parametrize("same_item", [False, True])

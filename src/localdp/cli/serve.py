@@ -22,6 +22,9 @@ def command(
         typer.Option(help="Drop raw uploads so many days after they were counted.", min=0, show_default="keep all"),
     ] = None,
     most_body: Annotated[int, typer.Option(help="The longest body of a request, in bytes.", min=1024)] = 8 << 20,
+    most_reports: Annotated[
+        int, typer.Option(help="Reports in one upload to a plan that needs no token, at most.", min=1)
+    ] = 100_000,
     rate: Annotated[float, typer.Option(help="Requests a second for each address; 0 means no limit.", min=0.0)] = 0.0,
     demo: Annotated[
         bool,
@@ -53,7 +56,8 @@ def command(
     if demo:
         folder = tempfile.TemporaryDirectory(prefix="localdp-demo-")
         db = os.path.join(folder.name, "demo.db")  # noqa: PTH118
-    service = Service(Settings(database=db, keep_days=keep_days, most_body=most_body, rate=rate))
+    limits = {"most_body": most_body, "most_reports": most_reports}
+    service = Service(Settings(database=db, keep_days=keep_days, rate=rate, **limits))
     token = service.first_token()
     if token is not None:
         typer.echo(f"admin token, shown this once: {token}")

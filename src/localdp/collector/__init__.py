@@ -2,13 +2,13 @@
 
 The path of an upload, and where each step is written:
 
-    HTTP (server, app, routes/)     limits on headers and bodies, problem documents, tokens, security headers
+    HTTP (protocol, app, routes/)   limits on headers and bodies, problem documents, tokens, security headers
     reading (routes/uploads)        the body is read up to a limit, and every report in it is checked against the plan
     the writer (writer)             ONE thread takes all uploads that wait, stores them in one transaction (a group
                                     commit), and only then lets their requests answer 201
     storage/                        tables and SQL, for SQLite and PostgreSQL: one row for each upload
-    folding (folding)               in the background, uploads are counted and added to the aggregate of their plan and
-                                    UTC day, in the transaction that marks them as counted: each counts exactly once
+    folding (folding, suspects)     in the background, uploads are tested for forgery and added to the aggregate of
+                                    their plan and UTC day, in the transaction that marks them: each counts once
     answers (cached by version)     aggregates of a range of days are merged, estimated and calibrated
 
 What holds at every moment, and what the tests and `make audit` check by killing the process:

@@ -14,6 +14,7 @@ from typing import Any
 
 from localdp.collector.answers import (
     EstimatesQuery,
+    Fitted,
     HistoryQuery,
     Remembering,
     Rendered,
@@ -61,10 +62,12 @@ class Answering:
             check_enough(sum(day.n for day in days), collection.terms.minimum)
             by_date = {_EPOCH + timedelta(days=day.day): _merged(session, collection, [day]) for day in days}
         minimum = collection.terms.minimum
-        with self._one_at_a_time[collection.id]:
-            return answer_history(collection.plan, by_date, query, minimum=minimum, fit=self._fit).rendered(
-                query.format
-            )
+
+        def fit(aggregate: Aggregate, prior: str) -> Fitted:
+            with self._one_at_a_time[collection.id]:  # for one period: other questions need not wait for all of them
+                return self._fit(aggregate, prior)
+
+        return answer_history(collection.plan, by_date, query, minimum=minimum, fit=fit).rendered(query.format)
 
     def prior(self, collection: Collection) -> dict[str, Any]:
         """The fitted prior against the raw estimates of all days."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -91,25 +93,26 @@ class Demo:
         uploads.import_aggregate(session, key, collection.id, day, counted.n, counted.to_bytes())
         aggregates.add(session, collection.id, day, counted.n, counted.counts)
 
-    def _warm(self, plan: Plan) -> None:
-        """Fit the past days once, so that the first visitor need not wait for them."""
-        found = self._service.collections.find(plan.fingerprint)
+    def _past(self) -> Iterator[None]:
+        """Fit the past days, one at a time, so that a visitor need not wait for them."""
+        found = self._service.collections.find(demo_plan().fingerprint)
         today = datetime.now(UTC).date()
         for ago in range(1, PAST_DAYS + 1):
-            if found is None or self._stopped.wait(_PAUSE if ago == 1 else 0.05):
-                return
             day = today - timedelta(days=ago)
-            self._service.answering.estimates(found, EstimatesQuery(first=day, last=day))
+            if found is not None:
+                self._service.answering.estimates(found, EstimatesQuery(first=day, last=day))
+            yield
 
     def _run(self) -> None:
-        plan, shares = demo_plan(), popularity(1.0)
-        self._warm(plan)
+        plan, shares, past = demo_plan(), popularity(1.0), self._past()
         send = by_http(self._address, plan.fingerprint, None)
-        while not self._stopped.wait(_PAUSE):
+        due = time.monotonic() + _PAUSE
+        while not self._stopped.wait(0.05 if next(past, self) is None else _PAUSE):
+            if time.monotonic() < due:
+                continue  # the server is just starting, or shoppers came a moment ago
+            due = time.monotonic() + _PAUSE
             shoppers = int(self._random.integers(_AT_ONCE // 2, _AT_ONCE * 2))
             held = self._random.choice(PRODUCTS, shoppers, p=shares)
             values = [plan.domain.items[place] for place in held.tolist()]
-            try:
+            with suppress(OSError):  # the server is not there yet, or no longer
                 send(plan.privatize(values).to_bytes(), secrets.token_bytes(16))
-            except OSError:
-                continue  # the server is not there yet, or no longer

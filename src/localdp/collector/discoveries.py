@@ -28,7 +28,7 @@ from localdp.collector.collections import Collection, Collections, Terms, is_nam
 from localdp.collector.folding import counted
 from localdp.collector.problems import Problem, invalid, unknown_discovery
 from localdp.collector.storage import Database, discoveries, plans, uploads
-from localdp.collector.storage.database import Session, StorageError
+from localdp.collector.storage.database import DayOfUploads, Session, StorageError
 from localdp.collector.storage.discoveries import StoredRound
 from localdp.collector.writer import Writer
 from localdp.discovery import Discovery
@@ -165,8 +165,10 @@ class Discoveries:
     def _counted(self, plan: int) -> tuple[Aggregate, int]:
         """The counts of all uploads of a round, and about how many of its reports look forged."""
         pieces = uploads.stored(self._database, plan, _ALL_DAYS)
-        rows = b"".join(body for piece in pieces for _, _, body in piece if body is not None)
-        return counted(self._collections.by_id(plan).plan, rows, self._random)
+        kept = [(count, body) for piece in pieces for _, count, body in piece if body is not None]
+        sizes = np.array([count for count, _ in kept], np.int64)
+        everything = DayOfUploads(0, sizes, b"".join(body for _, body in kept))
+        return counted(self._collections.by_id(plan).plan, everything, self._random)
 
     def _move_on(self, session: Session, held: Held, after: Discovery, reports: int, suspect: int) -> None:
         now, number = int(time.time()), held.discovery.number

@@ -5,9 +5,8 @@ the counts and mark the uploads in one transaction. If one of them was marked in
 the same database, the transaction is undone and nothing was counted. After a restart the thread goes on where the
 marks end.
 
-Reports are also tested for forgery (`localdp.plan.plausibility`, at a rate of one false alarm in a million pieces): all
-of a piece, or a random sample of a large one, and then the number that look forged is scaled to the whole piece. They
-are counted like all others, and their number is kept: analysts are warned.
+Uploads are also tested for forgery (`suspects.py`, at a rate of one false alarm in 1e9 uploads at most). Reports that
+look forged are counted like all others, and their number is kept: analysts are warned.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
-from localdp.collector.storage.database import FoldConflictError, Gathered, Session, StorageError
+from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError
+from localdp.collector.suspects import suspect_reports
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
-from localdp.plan import Aggregate, Plan, Reports
+from localdp.plan import Aggregate, Plan
 
 PIECE = 20_000
 """Uploads that are counted at once, at most."""
 PIECE_BYTES = 32 << 20
 """Bytes that are counted at once, about."""
-TESTED = 20_000
-"""Reports of each piece and day whose plausibility is tested, at most. More would take too much time and memory."""
 _REST = 20
 _LONGEST_REST = 5.0  # seconds
 _log = logging.getLogger("localdp.collector")
@@ -118,7 +116,7 @@ class Folder:
                 piece = session.gather(collection.id, PIECE, max(1, PIECE_BYTES // plan.mechanism.report_bytes))
             if not piece.days:
                 return Folded(0, more=False)
-            parts = {day.day: counted(plan, day.rows, self._random) for day in piece.days}
+            parts = {day.day: counted(plan, day, self._random) for day in piece.days}
             self._writer.run(lambda session: _count(session, piece, parts))
             self._metrics.observe("fold", time.perf_counter() - started)
             self._metrics.add("uploads_folded", piece.uploads)
@@ -131,20 +129,18 @@ class Folder:
 
 def _rest(took: float, every: float, *, behind: bool) -> float:
     """The seconds to rest after a round of counting that took so long."""
-    # While much is waiting, half of the time is left to those who upload. Otherwise rest much longer than it took,
-    # because small pieces one after the other would cost more than they are worth. The first round compiles, and can
-    # take many seconds: what comes in meanwhile must not wait for minutes.
-    return min(took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
+    # While much is waiting, two thirds of the time are left to those who upload. Otherwise rest much longer than it
+    # took, because small pieces one after the other would cost more than they are worth. The first round compiles, and
+    # can take many seconds: what comes in meanwhile must not wait for minutes.
+    return min(2 * took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
 
 
-def counted(plan: Plan, rows: bytes, random: np.random.Generator) -> tuple[Aggregate, int]:
-    """The counts of these rows, and about how many of them look forged."""
-    reports = tested = reports_in(rows, plan)
-    if len(reports) > TESTED:
-        tested = Reports(plan, reports.rows[random.choice(len(reports), TESTED, replace=False, shuffle=False)])
-    found = plan.plausibility(tested)
-    forged = 0 if found.plausible else int(found.flagged.size) or found.n
-    return plan.aggregate(reports), round(forged * len(reports) / found.n)
+def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> tuple[Aggregate, int]:
+    """The counts of these uploads, and about how many of their reports look forged."""
+    reports = reports_in(day.rows, plan)
+    if len(reports) != day.reports:
+        raise StorageError(f"the uploads of day {day.day} hold {len(reports)} reports, and should hold {day.reports}")
+    return plan.aggregate(reports), suspect_reports(reports, day.sizes, random)
 
 
 def _count(session: Session, piece: Gathered, parts: dict[int, tuple[Aggregate, int]]) -> None:
@@ -153,6 +149,4 @@ def _count(session: Session, piece: Gathered, parts: dict[int, tuple[Aggregate, 
         raise FoldConflictError("another collector counts these uploads")
     for day in piece.days:
         part, suspect = parts[day.day]
-        if part.n != day.reports:
-            raise StorageError(f"the uploads of day {day.day} hold {part.n} reports, and should hold {day.reports}")
         aggregates.add(session, piece.plan, day.day, part.n, part.counts, suspect)

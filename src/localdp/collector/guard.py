@@ -32,9 +32,10 @@ CORS: tuple[tuple[bytes, bytes], ...] = (
 
 
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
-_OPEN = re.compile(
+OPEN = re.compile(
     r"/v1/plans/[^/]+/(reports|document)|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.+"
 )
+"""The paths whose answers, errors too, any page may read."""
 
 
 class Guard:
@@ -52,6 +53,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 given = message["headers"]
                 present = {name for name, _ in given}
+                if b"access-control-allow-origin" not in present and OPEN.fullmatch(scope["path"]):
+                    given = [*given, *CORS]
+                    present.update(name for name, _ in CORS)
                 message["headers"] = [*given, *(one for one in HEADERS if one[0] not in present)]
                 self._metrics.response(message["status"])
             await send(message)
@@ -68,10 +72,7 @@ class Guard:
             else:
                 await self._app(scope, receive, guarded)
         except Problem as problem:
-            response = problem.response()
-            if _OPEN.fullmatch(scope["path"]):
-                response.raw_headers.extend(CORS)
-            await response(scope, receive, guarded)
+            await problem.response()(scope, receive, guarded)
 
     def _check_rate(self, scope: Scope) -> None:
         client = scope.get("client")

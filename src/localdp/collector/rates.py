@@ -1,11 +1,14 @@
 """A limit on the requests of each address.
 
+A household or a machine on the net has 2^64 addresses of IPv6, so all with the same first 64 bits count as one.
+
 Addresses are kept in memory only, under a random key of this process, and are forgotten after some seconds of silence.
 They are written nowhere.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 import time
 
@@ -24,7 +27,7 @@ class Rate:
     def wait(self, address: str, now: float | None = None) -> int:
         """0 if the request may go on, or else the seconds to wait."""
         moment = time.monotonic() if now is None else now
-        key = hash((self._salt, address))
+        key = hash((self._salt, _sender(address)))
         left, seen = self._buckets.get(key, (self.rate * _BURST, moment))
         left = min(self.rate * _BURST, left + (moment - seen) * self.rate)
         if len(self._buckets) >= _MOST_ADDRESSES:
@@ -39,3 +42,14 @@ class Rate:
         """Forget the addresses whose bursts are whole again, or all of them if these are too few."""
         kept = {key: one for key, one in self._buckets.items() if moment - one[1] < _BURST}
         self._buckets = kept if len(kept) < _MOST_ADDRESSES else {}
+
+
+def _sender(address: str) -> str:
+    """Whom an address stands for: itself, or the network of an address of IPv6."""
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(found.ipv4_mapped or int(found) >> 64)

@@ -14,6 +14,8 @@ class Settings:
     database: str = "localdp.db"
     most_body: int = 8 * MEBIBYTE
     """The longest body of a request."""
+    most_reports: int = 100_000
+    """Reports in one upload to a plan that needs no token: so that a stranger cannot send millions in one request."""
     most_waiting: int = 20_000
     """Uploads that wait for the writer; more are answered with 429."""
     most_memory: int = 256 * MEBIBYTE

@@ -64,7 +64,8 @@ class HashedMechanism(Mechanism):
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         largest = self.response.symbols - 1
-        if (self.split(rows)[1] > largest).any():
+        every_pattern_is_a_symbol = largest & (largest + 1) == 0  # as with 2, 4 or 8 symbols
+        if not every_pattern_is_a_symbol and (self.split(rows)[1] > largest).any():
             raise WireError(
                 WireCode.SYMBOL_OUT_OF_RANGE,
                 f"a report has a symbol above {largest}, but symbols run from 0 to {largest}",

@@ -66,7 +66,12 @@ class LinearLocalHashing(HashedMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        if (self.split(rows)[0] == 0).any():
+        # The bytes of the multiplier, one after the other: to make integers of them would take five times as long.
+        whole, rest = divmod(self.function_bits, 8)
+        lit = rows[:, whole] & np.uint8((1 << rest) - 1) if rest else np.zeros(len(rows), np.uint8)
+        for place in range(whole):
+            lit |= rows[:, place]
+        if not lit.all():
             raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, "a report has the multiplier 0, which no client draws")
 
     def count(self, rows: Rows) -> Counts:

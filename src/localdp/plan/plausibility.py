@@ -24,6 +24,9 @@ F Pr[Binomial(n, 1/F) >= k]. Under `hr`, each of the K columns has a probability
 f is, that is rarely more than Binomial(n, p*) and rarely less than Binomial(n, q*) gives. So no item of an honest batch
 has nearly all reports, whatever people hold. There are d items and two sides: the smallest tail is multiplied by 2 d.
 
+Where users hold sets, a report is about one element, an item or padding. Weights and functions are those of the
+mechanism that reports the element, and p* is already that of an item of a set.
+
 The p-value of a batch is the smallest p-value of the tests that apply, times their number. An honest batch has a
 p-value of at most a with a probability of at most a (union bounds), so `false_alarms` bounds the share of honest
 batches in which anything is flagged. All of it assumes that the reports of a batch come from different devices: a
@@ -43,7 +46,7 @@ import numpy as np
 
 from localdp.errors import EmptyError
 from localdp.formats import bitstrings
-from localdp.mechanisms import DBitFlip, HadamardResponse, Mechanism
+from localdp.mechanisms import DBitFlip, HadamardResponse, Mechanism, PaddingAndSampling
 from localdp.mechanisms.hashing_base import HashedMechanism
 from localdp.mechanisms.unary import IndependentBits
 from localdp.types import Counts, Flags, Places, Rows, Vector, Words
@@ -65,6 +68,7 @@ _MEANINGS = {
 }
 _ROWS = 1 << 12  # rows whose bits are counted at a time
 _FEW = 1 << 22  # functions that are counted in a table; more of them are sorted, which takes longer
+_WIDE = 1 << 20  # counts between the smallest and the largest, above which each is computed by itself
 _REACH = 9.0  # deviations; what lies farther away has a probability below 1e-18
 
 
@@ -113,13 +117,13 @@ def plausibility(reports: Reports, false_alarms: float = FALSE_ALARMS) -> Plausi
     n = len(rows)
     if not n:
         raise EmptyError("there are no reports to look at")
-    law, drawn = weight_law(mechanism), _drawn(mechanism, rows)
-    tests = 1 + 2 * (law is not None) + (drawn is not None)
+    law, drawn = weight_law(mechanism), drawn_by(mechanism, rows)
+    tests = number_of_tests(mechanism)
     p_values, level = {}, alarms / tests
     flagged = np.zeros(n, np.bool_)
     if law is not None:
-        weights = _weights(mechanism, rows)
-        single = np.minimum(n * _single_p_values(weights, law), 1.0)
+        weights = lit_bits(mechanism, rows)
+        single = np.minimum(n * single_p_values(weights, law), 1.0)
         p_values[SINGLE], flagged = float(single.min()), flagged | (single <= level)
         p_values[SUM] = min(1.0, 2 * min(summed_tails(int(weights.sum()), n, law)))
     if drawn is not None:
@@ -127,6 +131,12 @@ def plausibility(reports: Reports, false_alarms: float = FALSE_ALARMS) -> Plausi
         flagged |= repeated
     p_values[SUPPORT] = _support_p_value(mechanism, rows, level)
     return Plausibility(n, alarms, p_values, np.flatnonzero(flagged))
+
+
+def number_of_tests(mechanism: Mechanism) -> int:
+    """How many of the tests apply to a mechanism: by it, the smallest p-value of a batch is multiplied."""
+    of_functions = isinstance(_sampled_for(mechanism), HashedMechanism | HadamardResponse)
+    return 1 + 2 * (weight_law(mechanism) is not None) + of_functions
 
 
 @dataclass(frozen=True)
@@ -144,17 +154,18 @@ class WeightLaw:
 
     def at_least(self, weights: Counts) -> Vector:
         """Pr(W >= w) for each weight."""
-        lit, dark = (_binomial_at_least(weights - bit, self.others, self.other) for bit in (1, 0))
+        lit, dark = (binomial_at_least(weights - bit, self.others, self.other) for bit in (1, 0))
         return self.own * lit + (1 - self.own) * dark
 
     def at_most(self, weights: Counts) -> Vector:
         """Pr(W <= w) for each weight."""
-        lit, dark = (_binomial_at_most(weights - bit, self.others, self.other) for bit in (1, 0))
+        lit, dark = (binomial_at_most(weights - bit, self.others, self.other) for bit in (1, 0))
         return self.own * lit + (1 - self.own) * dark
 
 
 def weight_law(mechanism: Mechanism) -> WeightLaw | None:
     """The law of the number of lit bits in a report; None where it says nothing, or is the same for all reports."""
+    mechanism = _sampled_for(mechanism)
     if isinstance(mechanism, IndependentBits):
         return WeightLaw(mechanism.p_star, mechanism.size - 1, mechanism.q_star)
     if isinstance(mechanism, DBitFlip):
@@ -162,6 +173,11 @@ def weight_law(mechanism: Mechanism) -> WeightLaw | None:
         p, q = (threshold / 2**mechanism.width for threshold in (mechanism.keep, mechanism.noise))
         return WeightLaw(held * p + (1 - held) * q, mechanism.answers - 1, q)
     return None
+
+
+def _sampled_for(mechanism: Mechanism) -> Mechanism:
+    """Where users hold sets: the mechanism that reports one element, whose laws hold whichever element it is."""
+    return mechanism.inner if isinstance(mechanism, PaddingAndSampling) else mechanism
 
 
 def summed_tails(total: int, n: int, law: WeightLaw) -> tuple[float, float]:
@@ -179,12 +195,12 @@ def summed_tails(total: int, n: int, law: WeightLaw) -> tuple[float, float]:
     masses /= masses.sum()
     rest = total - own
     return (
-        float(masses @ _binomial_at_most(rest, n * law.others, law.other)),
-        float(masses @ _binomial_at_least(rest, n * law.others, law.other)),
+        float(masses @ binomial_at_most(rest, n * law.others, law.other)),
+        float(masses @ binomial_at_least(rest, n * law.others, law.other)),
     )
 
 
-def _binomial_at_least(counts: Counts, trials: int, chance: float) -> Vector:
+def binomial_at_least(counts: Counts, trials: int, chance: float) -> Vector:
     """Pr[Binomial(trials, chance) >= count] for each count.
 
     Incomplete beta functions give the two ends of the range of counts, and what lies between is divided up by the
@@ -195,6 +211,10 @@ def _binomial_at_least(counts: Counts, trials: int, chance: float) -> Vector:
     low, high = max(1, int(counts.min())), min(trials, int(counts.max()))
     tails = np.where(counts <= 0, 1.0, 0.0)
     if low > high:
+        return tails
+    if high - low > _WIDE:  # a forged report of a large domain must not cost its length in memory
+        inside = (counts >= low) & (counts <= high)
+        tails[inside] = betainc(counts[inside].astype(np.float64), trials - counts[inside] + 1.0, chance)
         return tails
     first, beyond = (
         float(betainc(float(end), trials - end + 1.0, chance)) if end <= trials else 0.0 for end in (low, high + 1)
@@ -208,13 +228,14 @@ def _binomial_at_least(counts: Counts, trials: int, chance: float) -> Vector:
     return tails
 
 
-def _binomial_at_most(counts: Counts, trials: int, chance: float) -> Vector:
+def binomial_at_most(counts: Counts, trials: int, chance: float) -> Vector:
     """Pr[Binomial(trials, chance) <= count] for each count."""
-    return _binomial_at_least(trials - counts, trials, 1 - chance)
+    return binomial_at_least(trials - counts, trials, 1 - chance)
 
 
-def _weights(mechanism: Mechanism, rows: Rows) -> Counts:
+def lit_bits(mechanism: Mechanism, rows: Rows) -> Counts:
     """The number of lit bits of each report; under `dbit`, of its answers and not of the items it names."""
+    mechanism = _sampled_for(mechanism)
     if isinstance(mechanism, DBitFlip):
         return np.asarray((mechanism.fields(rows) >> np.uint64(mechanism.item_bits)).sum(axis=1)).astype(np.int64)
     weights, words = np.empty(len(rows), np.int64), -(-rows.shape[1] // 8)
@@ -226,14 +247,15 @@ def _weights(mechanism: Mechanism, rows: Rows) -> Counts:
     return weights
 
 
-def _single_p_values(weights: Counts, law: WeightLaw) -> Vector:
+def single_p_values(weights: Counts, law: WeightLaw) -> Vector:
     """The two-sided p-value of each weight."""
     p_values: Vector = 2 * np.minimum(law.at_most(weights), law.at_least(weights))
     return np.minimum(p_values, 1.0)
 
 
-def _drawn(mechanism: Mechanism, rows: Rows) -> tuple[Words, int, float] | None:
+def drawn_by(mechanism: Mechanism, rows: Rows) -> tuple[Words, int, float] | None:
     """What devices draw at random: of each report, how many there are, and the largest probability of one."""
+    mechanism = _sampled_for(mechanism)
     if isinstance(mechanism, HashedMechanism):
         known = (1 << mechanism.function_bits) - (mechanism.name == "llh")  # llh never draws the multiplier 0
         return mechanism.split(rows)[0], known, 1 / known
@@ -250,7 +272,7 @@ def _repeated(drawn: Words, known: int, chance: float, level: float) -> tuple[fl
     else:
         _, place, counted = np.unique(drawn, return_inverse=True, return_counts=True)
         times = counted[place]
-    p_values = np.minimum(known * _binomial_at_least(times, drawn.size, chance), 1.0)
+    p_values = np.minimum(known * binomial_at_least(times, drawn.size, chance), 1.0)
     return float(p_values.min()), p_values <= level
 
 
@@ -261,6 +283,6 @@ def _support_p_value(mechanism: Mechanism, rows: Rows, level: float) -> float:
     if sides * max(p**n, (1 - q) ** n) > level and sides * min(p**n, (1 - q) ** n) > level:
         return 1.0
     counts = mechanism.tally(rows)
-    above = _binomial_at_least(counts.max(keepdims=True), n, p)[0]
-    below = _binomial_at_most(counts.min(keepdims=True), n, q)[0]
+    above = binomial_at_least(counts.max(keepdims=True), n, p)[0]
+    below = binomial_at_most(counts.min(keepdims=True), n, q)[0]
     return min(1.0, sides * float(min(above, below)))

@@ -65,7 +65,8 @@ class ProgressAnswer:
     def sentences(self) -> tuple[str, ...]:
         """The answer in plain words."""
         missing = max(self.minimum, 1) - self.reports
-        waiting = () if missing <= 0 else (f"{missing:,} more reports are needed before estimates are released.",)
+        more = "1 more report is" if missing == 1 else f"{missing:,} more reports are"
+        waiting = () if missing <= 0 else (f"{more} needed before estimates are released.",)
         shown = (_seen(self.now, "so far"),) if self.now is not None else ()
         return (*waiting, *shown, _seen(self.later[-1], "in all"))
 

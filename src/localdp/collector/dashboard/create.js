@@ -18,6 +18,10 @@ export function createPage(root, lost) {
   const minimum = h("input", { id: "minimum", type: "number", min: 0, step: 1, value: 100, inputmode: "numeric" });
   const mechanism = h("select", { id: "mechanism" }, MECHANISMS.map((name) => h("option", { value: name }, name === "auto" ? "chosen for you" : name)));
   const token = h("input", { id: "write-token", type: "checkbox" });
+  const once = h("input", { id: "once", type: "number", min: 0.01, max: 16, step: "any", inputmode: "decimal", "aria-describedby": "once-help" });
+  const held = h("input", { id: "held", type: "number", min: 1, max: 65_536, step: 1, value: 1, inputmode: "numeric", "aria-describedby": "held-help" });
+  const opens = h("input", { id: "opens", type: "date" });
+  const closes = h("input", { id: "closes", type: "date", "aria-describedby": "closes-help" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const button = h("button", { class: "main" }, "Create the plan");
   const itemsHelp = h("p", { class: "note", id: "items-help" });
@@ -37,6 +41,9 @@ export function createPage(root, lost) {
         title: title.value.trim(), question: question.value.trim(), items: listed, epsilon: Number(epsilon.value),
         mechanism: mechanism.value, minimum: Number(minimum.value || 0), write_token: token.checked,
         ...(other.value.trim() ? { other: other.value.trim() } : {}),
+        ...(once.value ? { once: Number(once.value) } : {}),
+        ...(Number(held.value) > 1 ? { set_size: Number(held.value) } : {}),
+        ...(opens.value ? { opens: opens.value } : {}), ...(closes.value ? { closes: closes.value } : {}),
       });
       location.hash = `#/plan/${made.short}`;
     } catch (problem) {
@@ -54,6 +61,10 @@ export function createPage(root, lost) {
   field("Expected number of people", users, h("p", { class: "note" }, "Only for the advice.")),
   h("details", { class: "more" }, h("summary", {}, "More options"),
     field("Catch-all item", other, h("p", { class: "note", id: "other-help" }, "What devices report if their value is not listed, such as “something else”.")),
+    field("Items that one person may hold", held, h("p", { class: "note", id: "held-help" }, "With more than 1, each person has a list of items, such as the pages they have visited.")),
+    field("Budget of one report alone", once, h("p", { class: "note", id: "once-help" }, "For people who are asked again and again: the budget above then holds for all reports of a person together, and a single one is protected by this smaller one. Leave it empty otherwise.")),
+    h("div", { class: "pair" }, field("Opens", opens), field("Closes", closes)),
+    h("p", { class: "note", id: "closes-help" }, "Optional. Whole days, in UTC."),
     field("Show shares from this number of reports on", minimum),
     field("Mechanism", mechanism),
     h("div", { class: "field check" }, token, h("label", { for: "write-token" }, "Uploads need a write token"))),
@@ -88,9 +99,10 @@ export function createPage(root, lost) {
       return;
     }
     try {
-      const found = await ask(`/v1/advice?items=${number}&users=${people}&epsilon=${epsilon.value}`, { signal: root.signal });
+      const more = `${once.value ? `&once=${once.value}` : ""}${Number(held.value) > 1 ? `&set_size=${Math.round(held.value)}` : ""}`;
+      const found = await ask(`/v1/advice?items=${number}&users=${people}&epsilon=${epsilon.value}${more}`, { signal: root.signal });
       const wanted = mechanism.value === "auto" ? found.recommended : mechanism.value;
-      const chosen = found.options.find((one) => one.mechanism === wanted);
+      const chosen = found.options.find((one) => one.mechanism === wanted || one.mechanism === `${wanted}+${wanted}`);
       if (!chosen) {
         advice.replaceChildren(h("p", { class: "warning" }, `The mechanism ${wanted} is not offered for ${count(number)} items at this epsilon.`));
         return;

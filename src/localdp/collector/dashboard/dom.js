@@ -38,6 +38,11 @@ export function freshId(beginning) {
   return `${beginning}-${numbers}`;
 }
 
+/** Let the page do something else before going on, so that long work does not stall it. */
+export function breathe() {
+  return new Promise((go) => { setTimeout(go); });
+}
+
 /** A function that waits until it was not called for a while. */
 export function debounced(milliseconds, call) {
   let timer = 0;

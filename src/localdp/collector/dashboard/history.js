@@ -3,12 +3,14 @@
 import { ask } from "./api.js";
 import { lines, responsive } from "./charts.js";
 import { card, h, numbersTable } from "./dom.js";
-import { label, percent, shortDay } from "./words.js";
+import { label, nextDay, percent, shortDay } from "./words.js";
 
 const TOP = 6;
+const DAYS = { day: 60, week: 52 * 7 }; // every period has to be estimated, so the newest ones are shown
 
 export function historyCard(path, signal, lost) {
   let by = "day";
+  let days = null; // the first and the last one with reports
   let answer = null;
   let emphasised = 0;
   const picture = h("div", { class: "chart" });
@@ -60,9 +62,12 @@ export function historyCard(path, signal, lost) {
     if (withheld) note.textContent = `${withheld} ${withheld === 1 ? "period has" : "periods have"} too few reports to be shown.`;
   }
 
-  async function update() {
+  async function update(plan) {
+    if (plan) days = [plan.first_day, plan.last_day];
+    const newest = nextDay(days[1], 1 - DAYS[by]);
+    const from = newest > days[0] ? `&from=${newest}` : "";
     try {
-      answer = await ask(`${path}/history?by=${by}&top=${TOP}`, { signal });
+      answer = await ask(`${path}/history?by=${by}&top=${TOP}${from}`, { signal });
       show();
     } catch (error) {
       if (error.status === 422) note.textContent = error.message;

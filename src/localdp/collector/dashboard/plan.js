@@ -9,7 +9,7 @@ import { priorCard } from "./prior.js";
 import { forgeryCard, privacyCard } from "./privacy.js";
 import { ranking } from "./ranking.js";
 import { snippetsCard } from "./snippets.js";
-import { count, percent, several, shortDay } from "./words.js";
+import { count, nextDay, percent, several, shortDay } from "./words.js";
 
 const PAUSE = 3_000; // milliseconds between two looks at the number of reports
 const SELDOM = 20_000; // milliseconds after which slow pictures are drawn anew
@@ -35,7 +35,7 @@ export async function planPage(root, name, lost) {
   const download = h("button", { type: "button", onclick: () => saveCsv(path, plan).catch(lost) }, "Download CSV");
   const tiles = h("dl", { class: "tiles" });
   const sentences = h("div", { class: "sentences" });
-  const shares = ranking();
+  const shares = ranking(signal);
   const sharesCard = card("Shares", null, shares.element);
   sharesCard.classList.add("wide");
   const why = h("p", { class: "note" });
@@ -63,7 +63,7 @@ export async function planPage(root, name, lost) {
       tile("Reports", count(plan.reports), plan.last_day ? `the last on ${shortDay(plan.last_day)}` : "none yet"),
       tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of the users, ${count(now.std_error)} people` : "known with the first report"),
       tile("Smallest share seen", now?.visible_share ? percent(now.visible_share) : "–", now && !now.visible_share ? "more reports are needed" : "stands out 9 times out of 10"),
-      tile("Privacy", `ε ${Number(plan.progress.epsilon.toFixed(3))}`, `${count(plan.size)} items, ${plan.mechanism}`));
+      tile("Privacy", `ε ${Number(plan.progress.epsilon.toFixed(3))}`, `${count(plan.size)} items, ${plan.mechanism}${plan.options.set_size ? `, up to ${count(plan.options.set_size)} each` : ""}`));
     sentences.replaceChildren(...plan.progress.sentences.map((one) => h("p", { class: "note" }, one)));
     privacy.replaceChildren(privacyCard(plan));
     forgery.replaceChildren(forgeryCard(plan));
@@ -86,7 +86,7 @@ export async function planPage(root, name, lost) {
     const few = plan.size <= MOST_ITEMS;
     const found = await ask(`${path}/estimates${few ? "" : `?top=${TOP}`}`, { signal });
     if (!few) found.items = { ...found.top.items, partial: true };
-    shares.show(found);
+    await shares.show(found);
     why.replaceChildren(`Estimated from ${several(found.n, "report")}. `, `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
       `Calibrated with the prior ${found.prior.fitted}. `, few ? "" : `The ${count(TOP)} most frequent items are shown. `,
       ...found.warnings.map((one) => h("span", { class: "warning" }, sentence(one))));
@@ -103,7 +103,7 @@ export async function planPage(root, name, lost) {
       hitters.arrived(plan);
       if (began >= seldom) {
         seldom = began + SELDOM;
-        await Promise.all([history.update(), prior.update()]);
+        await Promise.all([history.update(plan), prior.update()]);
       }
     }
     return performance.now() - began;
@@ -161,8 +161,6 @@ function reportsCard() {
   }
   return { element, show };
 }
-
-const nextDay = (day, more = 1) => new Date(Date.parse(`${day}T00:00:00Z`) + more * 86_400_000).toISOString().slice(0, 10);
 
 /** Days without reports are there too, so that gaps are seen. */
 function everyDay(given) {

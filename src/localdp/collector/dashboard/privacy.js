@@ -9,12 +9,13 @@ export function privacyCard(plan) {
   const odds = Math.exp(realised);
   const sure = odds / (1 + odds);
   return card("What one report reveals", null,
-    h("p", {}, "Somebody who thinks that a person holds one of two items, and finds both equally likely, can after seeing the report be at most ",
+    h("p", {}, `Somebody who thinks that a person holds one of two ${plan.options.set_size ? "sets of items" : "items"}, and finds both equally likely, can after seeing ${plan.options.once ? "all reports of that person" : "the report"} be at most `,
       h("b", {}, percent(sure, 0.01)), " sure."),
     h("div", { class: "guess", role: "img", "aria-label": `A guess of 50% becomes at most ${percent(sure, 0.01)}` }, meter("before", 0.5), meter("after", sure)),
-    h("p", { class: "note" }, `The odds between any two items grow at most ${odds < 100 ? odds.toFixed(1) : Math.round(odds)}-fold. `,
+    h("p", { class: "note" }, `The odds between any two ${plan.options.set_size ? "sets" : "items"} grow at most ${odds < 100 ? odds.toFixed(1) : Math.round(odds)}-fold. `,
       `The realised epsilon is ${realised.toFixed(6)}, computed from the whole numbers that the devices use; ${plan.epsilon} was asked for. `,
-      plan.options?.once ? "It holds for all reports of a person together. " : "",
+      plan.options.once ? `It holds for all reports of a person together; of one report alone, it is ${plan.options.once}. ` : "",
+      plan.options.set_size ? `Each report is about one item of a person, who may hold ${plan.options.set_size}. ` : "",
       `One report has ${plan.report_bytes} ${plan.report_bytes === 1 ? "byte" : "bytes"} (mechanism ${plan.mechanism}).`));
 }
 

@@ -1,6 +1,6 @@
 // The ranked list of items. Only the rows that can be seen exist, so that tens of thousands of items stay fast.
 
-import { announce, debounced, h } from "./dom.js";
+import { announce, breathe, debounced, h } from "./dom.js";
 import { count, label, percent } from "./words.js";
 
 const SPARE = 6; // rows above and below those that can be seen
@@ -11,7 +11,7 @@ const ORDERS = {
   name: "Name",
 };
 
-export function ranking() {
+export function ranking(signal) {
   let table = null; // the columns that the collector gave
   let unit = 0; // the standard error as a share of the users
   let names = []; // the items as text, and in lower case
@@ -66,7 +66,7 @@ export function ranking() {
     list.hidden = found.length === 0;
     empty.hidden = found.length !== 0;
     result.textContent = wanted ? `${count(found.length)} of ${count(names.length)} items match.` : `${count(names.length)} items.`;
-    paint();
+    paint(true);
   }
 
   function newRow() {
@@ -100,7 +100,8 @@ export function ranking() {
     row.dot.style.left = row.bar.style.width = at(table.share[place]);
   }
 
-  function paint() {
+  /** Put rows where they can be seen: all of them anew, or those that were not there before. */
+  function paint(anew) {
     const first = Math.max(0, Math.floor(view.scrollTop / tall) - SPARE);
     const last = Math.min(found.length, Math.ceil((view.scrollTop + view.clientHeight) / tall) + SPARE);
     const free = [];
@@ -116,8 +117,10 @@ export function ranking() {
         row = free.pop() ?? newRow();
         pool.set(index, row);
         if (!row.element.isConnected) rows.append(row.element);
+        put(row, index);
+      } else if (anew) {
+        put(row, index);
       }
-      put(row, index);
     }
     for (const row of free) row.element.remove();
   }
@@ -130,24 +133,38 @@ export function ranking() {
 
   const still = debounced(600, () => rows.classList.remove("moving"));
 
-  view.addEventListener("scroll", () => { paint(); settle(); }, { passive: true });
+  view.addEventListener("scroll", () => { paint(false); settle(); }, { passive: true });
   const searched = debounced(60, () => { view.scrollTop = 0; filter(); settle(); });
   search.addEventListener("input", searched);
   sort.addEventListener("change", () => { arrange(); view.scrollTop = 0; filter(); settle(); announce(`Sorted by ${ORDERS[sort.value]}.`); });
-  addEventListener("resize", debounced(100, () => table && filter()));
+  addEventListener("resize", debounced(100, () => table && filter()), { signal });
 
-  /** Show other estimates; the search, the order and the place stay. */
-  function show(estimates) {
-    table = { ...estimates.items, users: estimates.n };
-    unit = estimates.std_error_share;
-    const sameItems = names.length === table.item.length && label(table.item[0]) === names[0] && label(table.item.at(-1)) === names.at(-1);
-    if (!sameItems || table.partial) {
-      names = table.item.map(label);
-      folded = names.map((name) => name.toLowerCase());
+  let latest = 0;
+
+  /**
+   * Show other estimates; the search, the order and the place stay. With tens of thousands of items this takes a tenth
+   * of a second, so it is done in pieces, and the list changes when all of them are done.
+   */
+  async function show(estimates) {
+    latest += 1;
+    const turn = latest;
+    const given = { ...estimates.items, users: estimates.n };
+    const size = given.item.length;
+    let [text, lower] = [names, folded];
+    const sameItems = size === names.length && label(given.item[0]) === names[0] && label(given.item.at(-1)) === names.at(-1);
+    await breathe();
+    if (!sameItems || given.partial) {
+      text = given.item.map(label);
+      lower = text.map((name) => name.toLowerCase());
+      await breathe();
     }
-    best = Uint32Array.from({ length: names.length }, (_, place) => place).sort((a, b) => table.frequency[b] - table.frequency[a] || a - b);
-    ranks = new Uint32Array(names.length);
-    best.forEach((place, rank) => { ranks[place] = rank + 1; });
+    const { frequency } = given;
+    const ranked = Uint32Array.from({ length: size }, (_, place) => place).sort((a, b) => frequency[b] - frequency[a] || a - b);
+    const places = new Uint32Array(size);
+    ranked.forEach((place, rank) => { places[place] = rank + 1; });
+    await breathe();
+    if (turn !== latest) return; // newer estimates are on their way
+    [table, names, folded, best, ranks, unit] = [given, text, lower, ranked, places, estimates.std_error_share];
     scale = 0;
     for (const one of best.subarray(0, 50)) scale = Math.max(scale, table.share_high[one], table.raw[one] / table.users);
     scale = scale || 1;

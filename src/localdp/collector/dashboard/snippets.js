@@ -52,6 +52,18 @@ localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(typed
 curl -fsS ${origin}/v1/plans/${plan.fingerprint}/reports \\
 ${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
 `,
+    "Try it": `import random, secrets, urllib.request
+import localdp as ldp
+
+address = ${JSON.stringify(`${origin}/v1/plans/${plan.fingerprint}`)}
+plan = ldp.Plan.from_json(urllib.request.urlopen(address + "/document").read())
+items = plan.domain.items
+people = random.choices(items, weights=range(len(items), 0, -1), k=2_000)  # the first item is the most popular
+reports = plan.privatize(${holdsSets(plan) ? "[[item] for item in people]" : "people"})
+headers = {"Upload-Id": secrets.token_hex(16), "Content-Type": "application/octet-stream"}
+${token ? 'headers["Authorization"] = "Bearer YOUR-WRITE-TOKEN"\n' : ""}upload = urllib.request.Request(address + "/reports", reports.to_bytes(), headers)
+print(urllib.request.urlopen(upload).read().decode())
+`,
   };
 }
 
@@ -59,6 +71,7 @@ const NOTES = {
   Web: "Put this into a page. It remembers what it has said in the browser, and sends when there is a network.",
   Python: "Install with pip install localdp. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it.",
+  "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the plan, so try it on one that you can do without.",
 };
 
 export function snippetsCard(plan, item) {
@@ -103,7 +116,7 @@ export function snippetsCard(plan, item) {
 
   choose(names[0]);
   const sets = holdsSets(plan) ? " A list may hold more items, or none; in a shell, write semicolons between them." : "";
-  const element = card("Send reports", `One report of one device, ready to be copied. The item is an example.${sets}`, bar, panel);
+  const element = card("Send reports", `One report of one device, ready to be copied, or 2,000 made-up people. The item is an example.${sets}`, bar, panel);
   element.classList.add("wide");
   return element;
 }

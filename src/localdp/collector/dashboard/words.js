@@ -30,5 +30,8 @@ export function shortDay(day) {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
+/** The day that comes so many days after another one. */
+export const nextDay = (day, more = 1) => new Date(Date.parse(`${day}T00:00:00Z`) + more * 86_400_000).toISOString().slice(0, 10);
+
 /** An item as it is shown. */
 export const label = (item) => (item === "" ? "(empty text)" : String(item));

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.advice import Option, advise
+from localdp.advice.options import every_option
+from localdp.advice.shapes import shaped
 from localdp.collector.problems import invalid
 from localdp.collector.routes.route import Parameter, Route, json_response
 from localdp.collector.service import Service
+from localdp.mechanisms import create
 from localdp.reading import number, whole_number
 
 _MOST_USERS = 10**12
+_SETS = (
+    "Each report is about one item of a person's set, drawn at random: the more items people may hold, the less a "
+    "report tells, and the larger the error."
+)
 
 
 async def advice(service: Service, request: Request) -> Response:
@@ -25,18 +33,26 @@ async def advice(service: Service, request: Request) -> Response:
     if items > service.settings.most_items or users > _MOST_USERS:
         raise invalid(f"advice is for at most {service.settings.most_items:,} items and {_MOST_USERS:,} users")
     epsilon = number(given["epsilon"], "epsilon", "a number above 0 and at most 16")
-    return json_response(await service.in_thread(_advice, items, users, epsilon))
+    once = number(given["once"], "once", "a number above 0 and below epsilon") if "once" in given else None
+    set_size = whole_number(given.get("set_size"), "set_size")
+    return json_response(await service.in_thread(_advice, items, users, epsilon, once, set_size))
 
 
-def _advice(items: int, users: int, epsilon: float) -> dict[str, Any]:
-    found = advise(items, users, epsilon=epsilon)
+def _advice(items: int, users: int, epsilon: float, once: float | None, set_size: int | None) -> dict[str, Any]:
+    options: Iterable[Option]
+    if set_size is None:
+        found = advise(items, users, epsilon=epsilon, once=once)
+        recommended, why, options = found.recommended, found.why[:2], found.options
+    else:
+        recommended = create("auto", items, epsilon, once=once, set_size=set_size).mechanism.name
+        why, options = (_SETS,), every_option(epsilon, (shaped("equal", items, users),), once, set_size)
     return {
-        "items": found.items,
-        "users": found.users,
-        "epsilon": found.epsilon,
-        "recommended": found.recommended,
-        "why": list(found.why[:2]),
-        "options": [_option(option, users) for option in found.options],
+        "items": items,
+        "users": users,
+        "epsilon": epsilon,
+        "recommended": recommended,
+        "why": list(why),
+        "options": [_option(option, users) for option in options],
     }
 
 
@@ -62,6 +78,10 @@ ROUTES = (
           (Parameter("items", "The number of items.", _COUNT, required=True),
            Parameter("users", "The number of users.", _COUNT, required=True),
            Parameter("epsilon", "The privacy budget of one report.",
-                     {"type": "number", "exclusiveMinimum": 0, "maximum": 16}, required=True)),
+                     {"type": "number", "exclusiveMinimum": 0, "maximum": 16}, required=True),
+           Parameter("once", "For people who are asked again: the budget of one report alone.",
+                     {"type": "number", "exclusiveMinimum": 0, "maximum": 16}),
+           Parameter("set_size", "For people who hold several items: how many at most.",
+                     {"type": "integer", "minimum": 1, "maximum": 65536})),
           problems=(422, 503)),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from localdp import files
-from localdp.collector.collections import Collection, day_of
+from localdp.collector.collections import Collection, day_of, iso_day
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.recount import reports_in
 from localdp.collector.routes.route import Parameter, Route, json_response
@@ -29,22 +30,27 @@ from localdp.validation import shown
 _PIECE_BYTES = 1 << 24
 _SENT_BYTES = 1 << 16
 _EARLIEST, _LATEST = -(10**6), 10**7
+_WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def day_in(text: str | None, name: str, default: int) -> int:
+def day_in(request: Request, name: str, default: int) -> int:
     """A day in a query, as days since 1970."""
-    if text is None:
+    given = request.query_params.getlist(name)
+    if not given:
         return default
+    if len(given) > 1:
+        raise invalid(f'"{name}" was given more than once')
     try:
-        return (date.fromisoformat(text) - date(1970, 1, 1)).days
+        if _WRITTEN.fullmatch(given[0]):
+            return (date.fromisoformat(given[0]) - date(1970, 1, 1)).days
     except ValueError:
-        raise invalid(f'"{name}" is a day such as 2026-01-31, not {shown(text, 60)}') from None
+        pass
+    raise invalid(f'"{name}" is a day such as 2026-01-31, not {shown(given[0], 60)}')
 
 
 def days_in(request: Request) -> tuple[int, int]:
     """The first and the last day that a query asks for."""
-    first = day_in(request.query_params.get("from"), "from", _EARLIEST)
-    last = day_in(request.query_params.get("to"), "to", _LATEST)
+    first, last = day_in(request, "from", _EARLIEST), day_in(request, "to", _LATEST)
     if first > last:
         raise invalid('"to" is a day before "from"')
     return first, last
@@ -99,7 +105,7 @@ async def add_aggregate(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
     check_open(collection, time.time())
     key = uploads.key_of(collection.fingerprint_bytes, upload_id_in(request.scope["headers"]))
-    day = day_in(request.query_params.get("day"), "day", day_of(time.time()))
+    day = _day_to_count_for(request)
     body = service.body()
     try:
         data = await body.read(request.scope["headers"], request.receive)
@@ -122,6 +128,15 @@ async def add_aggregate(service: Service, request: Request) -> Response:
     finally:
         body.release()
     return json_response({"status": "stored" if new else "stored before"}, 201 if new else 200)
+
+
+def _day_to_count_for(request: Request) -> int:
+    """The day of an aggregate. A day far away would be a mistake, and would stretch every history to it."""
+    today = day_of(time.time())
+    day = day_in(request, "day", today)
+    if not 0 <= day <= today + 1:  # it may be tomorrow already where the aggregate was made
+        raise invalid(f'"day" is a day from 1970-01-01 to today, {iso_day(today)} in UTC, not {iso_day(day)}')
+    return day
 
 
 def _checked(data: bytes, collection: Collection) -> Aggregate:

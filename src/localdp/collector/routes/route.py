@@ -119,7 +119,7 @@ async def authorize(service: Service, authorization: str | None, scope: str, pla
     if service.tokens.fresh:
         service.tokens.check(authorization, scope, plan)
     else:
-        await service.in_thread(service.tokens.check, authorization, scope, plan)
+        await service.in_quick_thread(service.tokens.check, authorization, scope, plan)
 
 
 async def json_body(service: Service, request: Request) -> Any:

@@ -18,6 +18,7 @@ from localdp.collector.checking import measured, read
 from localdp.collector.collections import Collection, day_of
 from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, busy
+from localdp.collector.protocol import WHOLE, Whole
 from localdp.collector.routes.route import Endpoint, Parameter, Route, authorization_in, authorize
 from localdp.collector.service import Service
 from localdp.collector.storage.database import NewUpload
@@ -28,9 +29,9 @@ from localdp.formats.batch import HEADER_BYTES
 UPLOAD_ID = re.compile(rb"[0-9a-fA-F]{32}")
 _AT_ONCE = 1 << 16
 """Bodies up to this length are checked in the event loop; a thread would cost more than it saves."""
-_JSON = [(b"content-type", b"application/json"), *CORS]
-_STORED = b'{"status":"stored"}'
-_REPEATED = b'{"status":"stored before"}'
+_JSON = ((b"content-type", b"application/json"), *CORS)
+_BODIES = {True: b'{"status":"stored"}', False: b'{"status":"stored before"}'}
+_WHOLE = {new: Whole.of(201 if new else 200, body, _JSON) for new, body in _BODIES.items()}
 
 
 class Uploads(Endpoint):
@@ -47,7 +48,10 @@ class Uploads(Endpoint):
             response.raw_headers.extend(CORS)
             await response(scope, receive, send)
             return
-        body = _STORED if new else _REPEATED
+        extension = scope.get("extensions", {}).get(WHOLE)
+        if extension is not None and extension["write"](scope, _WHOLE[new]):
+            return
+        body = _BODIES[new]
         length = (b"content-length", b"%d" % len(body))
         await send({"type": "http.response.start", "status": 201 if new else 200, "headers": [length, *_JSON]})
         await send({"type": "http.response.body", "body": body})
@@ -79,7 +83,9 @@ class Uploads(Endpoint):
             elif len(data) <= _AT_ONCE:
                 rows, count = read(plan, data)
             else:
-                rows, count = await service.in_thread(read, plan, data)
+                rows, count = await service.in_quick_thread(read, plan, data)
+            if count > service.settings.most_reports and not collection.terms.write_token:
+                raise too_many(count, service.settings.most_reports)
             key = key_of(collection.fingerprint_bytes, upload_id)
             try:
                 outcome = await service.writer.submit(NewUpload(key, collection.id, day_of(now), count, rows))
@@ -119,6 +125,12 @@ def check_open(collection: Collection, now: float) -> None:
         # Not 409: a device may keep its report until then.
         seconds = min(86_400, int(collection.begins - now) + 1)
         raise Problem(403, "plan-not-open", "this plan does not take reports yet", {"Retry-After": str(seconds)})
+
+
+def too_many(count: int, most: int) -> Problem:
+    """More reports than a sender without a token may send at once."""
+    sentence = f"an upload without a token holds at most {most:,} reports, not {count:,}: send them in several uploads"
+    return Problem(413, "too-many-reports", sentence)
 
 
 def closed() -> Problem:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from localdp.errors import LocalDPError
+from localdp.types import Counts
 
 Row = tuple[Any, ...]
 
@@ -45,17 +46,26 @@ class NewUpload(NamedTuple):
     body: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DayOfUploads:
-    """Uploads of one day that are not counted yet: how many, with how many reports, and their rows all together."""
+    """Uploads of one day that are not counted yet: the number of reports of each, and their rows all together."""
 
     day: int
-    uploads: int
-    reports: int
+    sizes: Counts
     rows: bytes
 
+    @property
+    def uploads(self) -> int:
+        """The number of uploads."""
+        return self.sizes.size
 
-@dataclass(frozen=True)
+    @property
+    def reports(self) -> int:
+        """The number of reports in them."""
+        return int(self.sizes.sum())
+
+
+@dataclass(frozen=True, eq=False)
 class Gathered:
     """Uploads of one plan that are not counted yet. `handle` is what `mark` needs; `more` says whether others wait."""
 

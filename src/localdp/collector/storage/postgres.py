@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from localdp.collector.storage import schema
 from localdp.collector.storage.database import (
     BATCH,
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 _LOCKS = 0x4C4450  # "LDP": our advisory locks, beside those of other programs on the same database
 _MIGRATION = 0
+_PATIENCE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "tcp_user_timeout": 40_000}
+"""How long a server may be silent (seconds; the last in milliseconds), unless the URL says otherwise. Without it, the
+writer would wait for hours for a server that has vanished from the network."""
 _INSERT = f"""
 INSERT INTO uploads (key, plan, day, kind, count, folded, body)
 SELECT key, plan, day, {BATCH}, count, 0, body
@@ -45,7 +50,8 @@ WITH waiting AS (
         SELECT seq, day, count, body FROM uploads WHERE plan = ? AND folded = 0 ORDER BY seq LIMIT ?
     ) AS first
 )
-SELECT day, COUNT(*), SUM(count), string_agg(body, '' ORDER BY seq), array_agg(seq), (SELECT COUNT(*) FROM waiting)
+SELECT day, array_agg(count ORDER BY seq), string_agg(body, '' ORDER BY seq), array_agg(seq),
+    (SELECT COUNT(*) FROM waiting)
 FROM waiting WHERE place = 1 OR (place <= ? AND running <= ?) GROUP BY day ORDER BY day
 """
 
@@ -63,7 +69,8 @@ class PostgresDatabase(Database):
                 "PostgreSQL needs the package psycopg: pip install 'localdp[collector]'"
             ) from None
         self._psycopg = psycopg
-        self._url = url
+        said = psycopg.conninfo.conninfo_to_dict(url)
+        self._url = psycopg.conninfo.make_conninfo(url, **{key: _PATIENCE[key] for key in _PATIENCE.keys() - said})
         self._local = threading.local()
         self._all: list[psycopg.Connection[Row]] = []
         self._lock = threading.Lock()
@@ -98,7 +105,7 @@ class PostgresDatabase(Database):
         """The connection of this thread."""
         connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
-            connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+            connection = self._psycopg.connect(self._url, autocommit=True)
             # Servers can be told to acknowledge commits early; a collector must not.
             connection.execute("SET synchronous_commit = on")
             self._local.connection = connection
@@ -155,9 +162,9 @@ class _PostgresSession(Session):
 
     def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
         rows = self.execute(_GATHER, (plan, most + 1, most, most_reports))
-        days = tuple(DayOfUploads(row[0], row[1], int(row[2]), bytes(row[3])) for row in rows)
-        seqs = [seq for row in rows for seq in row[4]]
-        return Gathered(plan, days, seqs, more=bool(rows) and rows[0][5] > len(seqs))
+        days = tuple(DayOfUploads(row[0], np.array(row[1], np.int64), bytes(row[2])) for row in rows)
+        seqs = [seq for row in rows for seq in row[3]]
+        return Gathered(plan, days, seqs, more=bool(rows) and rows[0][4] > len(seqs))
 
     def mark(self, gathered: Gathered) -> bool:
         # By their numbers: an upload with a smaller number may be committed later by another collector.

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from localdp.collector.storage import schema
 from localdp.collector.storage.database import (
     BATCH,
@@ -37,7 +39,7 @@ FROM (
 )
 """
 _ROWS = """
-SELECT day, COUNT(*), SUM(count), group_concat(hex(body), '')
+SELECT day, group_concat(count), group_concat(hex(body), '')
 FROM uploads WHERE plan = ? AND folded = 0 AND seq <= ? GROUP BY day ORDER BY day
 """
 _COLUMNS = f"(?, ?, ?, {BATCH}, ?, 0, ?)"
@@ -167,7 +169,9 @@ class _SqliteSession(Session):
         if last is None:
             return Gathered(plan, (), None, more=False)
         rows = self.execute(_ROWS, (plan, last))
-        days = tuple(DayOfUploads(row[0], row[1], row[2], bytes.fromhex(row[3])) for row in rows)
+        days = tuple(
+            DayOfUploads(day, np.fromstring(sizes, np.int64, sep=","), bytes.fromhex(body)) for day, sizes, body in rows
+        )
         return Gathered(plan, days, last, more=waiting > sum(day.uploads for day in days))
 
     def mark(self, gathered: Gathered) -> bool:
