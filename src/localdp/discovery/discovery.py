@@ -214,7 +214,7 @@ class Discovery(Frozen):
         known = [place for place, item in enumerate(items) if item is not None]
         items, posterior = [items[place] for place in known], posterior.take(np.array(known, np.intp))
         chances = posterior.in_top(self.top)
-        best = listed(chances, posterior.means, self.top)
+        best = listed(chances, posterior.held, posterior.means, self.top)
         n = sum(measured.noise.users for measured in history.rounds)
         return Found(
             [items[place] for place in best.tolist()],

@@ -2,8 +2,8 @@
 
 The plan alone does not tell which prefix a cell stands for. So devices get the document of the round, in canonical
 JSON: the fingerprint of the discovery, the number of the round, the span of places that is asked, the candidates in
-hexadecimal, and the plan. Its own fingerprint is the SHA-256 of that text. Whoever counts reports says under which round they were made, and another
-round's reports are refused although their plan may be the same.
+hexadecimal, and the plan. Its own fingerprint is the SHA-256 of that text. Whoever counts reports says under which
+round they were made, and another round's reports are refused although their plan may be the same.
 """
 
 from __future__ import annotations
