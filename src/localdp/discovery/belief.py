@@ -194,7 +194,7 @@ def concentration(grid: Grid, beliefs: Matrix, estimates: Matrix, noise: Noise, 
     middle, far = np.exp(log_middle), np.exp(log_far - far_most[:, None])
     scores = []
     for theta in THETAS:
-        priors = beliefs @ grid.spread(theta, extensions)
+        priors = beliefs @ grid.spread(theta, extensions, 0.0)
         with np.errstate(divide="ignore"):
             near = (counts * np.log(np.maximum(priors @ middle.T, 1e-300))).sum()
             scores.append(near + np.log(np.maximum((priors[rows] * far).sum(axis=1), 1e-300)).sum())

@@ -209,7 +209,7 @@ class Discovery(Frozen):
         history = self._history
         assert history is not None  # noqa: S101 (for the type checker)
         history = history.take(history.finished)
-        posterior = posterior_of(history, self.grid)
+        posterior = posterior_of(history, self.grid, alike=self.code.alike)
         items = [self.code.decode(row.tobytes(), self._length(history)) for row in history.rows]
         known = [place for place, item in enumerate(items) if item is not None]
         items, posterior = [items[place] for place in known], posterior.take(np.array(known, np.intp))

@@ -5,6 +5,10 @@ are combined with weights 1/V (the variances are in `belief`). The belief from b
 holds what the prefixes of the value told, is the prior; its posterior gives the frequency (its mean), the
 intervals and the chance to belong to the true top k, from simulated worlds.
 
+Of texts, the prefixes tell only whether a value is held at all; if it is, every order of magnitude of its share is as
+likely as any other. That a prefix has more users than the value would otherwise pull the estimates of those values down
+behind whose prefixes there is nobody else, by half a standard error.
+
 The list holds at most k values: those with the largest chances p_1, p_2, .. to belong to the true top k, as many as
 give the largest expected F-score, which for m of them is 2 (p_1 + .. + p_m) / (m + k). Where nothing stands out, that
 alone would list whatever is left, since a small chance is better than none. So a value is listed only if it is held
@@ -73,13 +77,15 @@ class Posterior:
         return chances
 
 
-def posterior_of(history: History, grid: Grid) -> Posterior:
-    """What is known about the share of each candidate; all of them must be finished."""
+def posterior_of(history: History, grid: Grid, *, alike: bool) -> Posterior:
+    """What is known about the share of each candidate; all of them must be finished. `alike` is that of the code."""
     centre, variance = _pooled(history)
     deviation = np.sqrt(variance)
     steps = np.linspace(-_REACH, _REACH, _POINTS)
     points = np.clip(centre[:, None] + deviation[:, None] * steps, 0.0, 1.0)
     priors = history.beliefs_before_whole(grid)
+    if alike:
+        priors[:, 1:] = (1 - priors[:, :1]) / (grid.size - 1)
     log_weights = _log_density(grid, priors, points) - steps**2 / 2
     log_weights[(points <= grid.edges[0]) | (points >= 1.0)] = -np.inf
     # What lies below the grid is one atom at 0, and half of what the grid has at 1 is an atom there, because everybody
