@@ -4,7 +4,7 @@
 bits of a fragment) and writes the keys that TreeHist finds, and the seconds that it took.
 
 The library numbers prefixes by their bits alone, so that 01 and 0001 are the same to it. It gets a numbering that tells
-them apart, without which it finds nothing.
+them apart, and the size of the domain that this numbering needs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ def main() -> None:
     start = time.perf_counter()
     client = TreeHistClient(task["epsilon"], fragment, bits, index_mapper=number_of)
     server = TreeHistServer(task["epsilon"], bits, fragment, index_mapper=number_of)
+    for side in (client, server):
+        for estimator in (side.word_estimator, side.fragment_estimator):
+            estimator.update_params(d=2 << bits)
     for key in task["keys"]:
         server.aggregate(client.privatise(f"{key:0{bits}b}"))
     found, _ = server.find_heavy_hitters(k=task["top"])

@@ -4,7 +4,7 @@ TreeHist (R. Bassily, K. Nissim, U. Stemmer and A. Thakurta, Practical Locally P
 every user for one random prefix and for the whole value, each with half of epsilon, and then walks down the tree of
 prefixes. The one implementation that can be had from the package index is in pure-ldp 1.2.0. It counts every report for
 every value of the domain in a Python loop, so 2^48 keys are out of its reach; keys of 12 bits and a few thousand users
-take a minute. It is installed into an environment of its own under benchmarks/.peers, as for the other comparisons.
+take minutes. It is installed into an environment of its own under benchmarks/.peers, as for the other comparisons.
 
 Keys follow a Zipf distribution with exponent 1.2 over 2^bits keys. `python benchmarks/treehist.py` prints the table.
 """
@@ -54,8 +54,8 @@ def run(bits: int, users: int, epsilon: float, seed: int) -> tuple[float, float,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--users", type=int, nargs="*", default=[2_000, 5_000])
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--users", type=int, nargs="*", default=[2_000])
     parser.add_argument("--bits", type=int, default=12)
     arguments = parser.parse_args()
     print("| bits | users | epsilon | ours: F | seconds | TreeHist: F | seconds | runs |")

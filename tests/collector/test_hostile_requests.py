@@ -124,14 +124,14 @@ def test_forged_reports_are_found_wherever_they_are_in_a_piece():
     plan, random = Plan(64, "oue", 1.0), np.random.default_rng(7)
     honest = plan.privatize([3] * 150_000, seed=1).rows.tobytes()
     lit = b"\xff" * plan.mechanism.report_bytes
-    aggregate, suspect = folding._part(plan, honest + lit * 50_000, random)
+    aggregate, suspect = folding.counted(plan, honest + lit * 50_000, random)
     assert aggregate.n == 200_000
     # 20,000 of 200,000 are drawn without replacement: the deviation is 10 * 58 reports. 5 deviations: 6e-7.
     assert abs(suspect - 50_000) < 2_900
-    assert folding._part(plan, honest, random)[1] == 0
-    assert folding._part(plan, honest[: 1_000 * len(lit)] + lit * 20, random)[1] == 20
+    assert folding.counted(plan, honest, random)[1] == 0
+    assert folding.counted(plan, honest[: 1_000 * len(lit)] + lit * 20, random)[1] == 20
     few = Plan(4, "grr", 2.0)
-    assert folding._part(few, b"\0" * 1_000_000, random)[1] == 1_000_000
+    assert folding.counted(few, b"\0" * 1_000_000, random)[1] == 1_000_000
 
 
 def test_counting_rests_for_some_seconds_at_most():
