@@ -15,7 +15,8 @@ chosen afterwards by the mean F-score, which is more than it could know.
 
 `python benchmarks/discovery.py` writes a section of docs/discovery.md in about an hour on two idle cores. Every run is
 kept in benchmarks/.discovery.jsonl as soon as it is done, and a run that is there is not done again, unless the
-source has changed. `--only "words 2"` runs some lines, `--runs 1 --quick` prints a table for 200,000 users.
+source has changed. `--kept` writes the table from what is there, without running anything; `--only "words 2"` runs some
+lines, `--runs 1 --quick` prints a table for 200,000 users.
 """
 
 from __future__ import annotations
@@ -226,13 +227,15 @@ def source() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
-def kept_run(cell: Cell, users: int, seed: int) -> dict[str, float]:
-    """A run, from the file of runs if it is there."""
+def kept_run(cell: Cell, users: int, seed: int, may_run: bool) -> dict[str, float] | None:
+    """A run, from the file of runs if it is there; None if it is not and nothing may be run."""
     key = [cell.values, cell.epsilon, users, seed, source()]
     for text in RUNS.read_text().splitlines() if RUNS.exists() else ():
         entry = json.loads(text)
         if entry["key"] == key:
             return entry["measured"]  # type: ignore[no-any-return]
+    if not may_run:
+        return None
     measured = run(cell, users, seed)
     with RUNS.open("a") as file:
         file.write(json.dumps({"key": key, "measured": measured}) + "\n")
@@ -244,6 +247,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="200,000 users, printed instead of written")
     parser.add_argument("--only", default="", help="only lines whose label has this part, such as 48; printed")
+    parser.add_argument("--kept", action="store_true", help="the table of the runs that are kept, and no new ones")
     arguments = parser.parse_args()
     users = USERS // 10 if arguments.quick else USERS
     lines = [
@@ -254,8 +258,9 @@ def main() -> None:
     runs: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
     for seed in range(arguments.runs):  # one run of every line, then the next: a table can be made at any time
         for cell in cells:
-            runs[cell].append(kept_run(cell, users, seed))
-    lines += [line(cell, runs[cell]) for cell in cells]
+            done = kept_run(cell, users, seed, not arguments.kept)
+            runs[cell] += [] if done is None else [done]
+    lines += [line(cell, runs[cell]) for cell in cells if runs[cell]]
     peak = max(one["GiB"] for of_cell in runs.values() for one in of_cell)
     lines += ["", f"Means over the runs, {users:,} users; at most {peak:.2f} GiB of memory."]
     text = "\n".join(lines)
