@@ -1,9 +1,11 @@
-"""Find the top 20 of 2 million users among unlisted keys and words: our rule and the published PEM, in one harness.
+"""Find the top 20 of 2 million users among unlisted keys, words and addresses: our rule and PEM, in one harness.
 
 Keys are drawn from a Zipf distribution with exponent 1.2 over 2^48 or 2^64 keys: the key of rank r is a fixed
 scrambling of r, so that keys look random. Words are drawn from the words of `pydoc_data.topics`, the English text of
 Python's own help, which comes with every CPython: 2 million users draw a word each, in proportion to how often it
-occurs.
+occurs. Addresses are those of the pages of Python's documentation about the modules of its standard library, such as
+https://docs.python.org/3/library/collections.html, in proportion to how often the source of that library, as it is
+installed, imports the module.
 
 PEM (T. Wang, N. Li and S. Jha, Locally Differentially Private Heavy Hitter Identification, IEEE TDSC 2021) divides the
 users into equal groups, asks each for a longer prefix and keeps the candidates with the largest estimates. Its authors
@@ -11,17 +13,25 @@ advise as few groups as can be computed; it gets the same 2^22 cells for a round
 same code for text. It keeps k candidates, the number that is wanted, and for a second column the best of k, 4k and 16k,
 chosen afterwards by the mean F-score, which is more than it could know.
 
-`python benchmarks/discovery.py` writes a section of docs/discovery.md in about half an hour on two idle cores;
-`--quick --runs 1` prints a table for 200,000 users in two minutes.
+`python benchmarks/discovery.py` writes a section of docs/discovery.md in about an hour on two idle cores. Every run is
+kept in benchmarks/.discovery.jsonl as soon as it is done, and a run that is there is not done again, unless the
+source has changed. `--kept` writes the table from what is there, without running anything; `--only "words 2"` runs some
+lines, `--runs 1 --quick` prints a table for 200,000 users.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import os
 import re
 import resource
+import sys
+import sysconfig
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +41,7 @@ import localdp as ldp
 from localdp.discovery.codes import Encoded
 from localdp.discovery.design import CELLS
 from localdp.discovery.huffman import IMPOSSIBLE
+from localdp.discovery.places import PLACES, Span
 from localdp.discovery.prefixes import Candidates, in_order, with_bits
 from localdp.discovery.rounds import Round, first_candidates
 from localdp.randomness import keystream
@@ -39,6 +50,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "discovery.md"
 USERS, TOP, EXPONENT = 2_000_000, 20, 1.2
 HEAD = 1 << 20  # ranks that are drawn exactly; beyond them the distribution is nearly continuous
 KEPT = (1, 4, 16)
+RUNS = Path(__file__).with_name(".discovery.jsonl")
 
 
 class Cell(NamedTuple):
@@ -48,7 +60,9 @@ class Cell(NamedTuple):
     epsilon: float
 
 
-CELLS_OF_THE_TABLE = [Cell(values, epsilon) for values in ("48", "64", "words") for epsilon in (2.0, 1.0, 4.0)]
+CELLS_OF_THE_TABLE = [
+    Cell(values, epsilon) for values in ("48", "64", "words", "addresses") for epsilon in (2.0, 1.0, 4.0)
+]
 
 
 def zipf_keys(users: int, bits: int, seed: int) -> np.ndarray:
@@ -79,13 +93,39 @@ def words(users: int, seed: int) -> list[str]:
     return [names[place] for place in drawn.tolist()]
 
 
+def imported() -> Counter[str]:
+    """How often the source of the standard library imports each of its modules, without private ones and tests."""
+    found: Counter[str] = Counter()
+    for folder, folders, files in os.walk(sysconfig.get_paths()["stdlib"]):
+        folders[:] = [one for one in folders if one not in ("site-packages", "dist-packages", "test", "idlelib")]
+        for name in files:
+            if name.endswith(".py"):
+                text = Path(folder, name).read_text("utf-8", "ignore")
+                found.update(re.findall(r"^\s*(?:import|from)\s+([a-zA-Z][\w.]*)", text, re.MULTILINE))
+    return Counter({name: n for name, n in found.items() if name.split(".")[0] in sys.stdlib_module_names})
+
+
+def addresses(users: int, seed: int) -> list[str]:
+    """One address for each user."""
+    counted = imported()
+    names = sorted(counted)
+    shares = np.array([counted[name] for name in names], np.float64)
+    drawn = np.random.default_rng(seed).choice(len(names), users, p=shares / shares.sum())
+    pages = [f"https://docs.python.org/3/library/{name}.html" for name in names]
+    return [pages[place] for place in drawn.tolist()]
+
+
 def values_of(cell: Cell, users: int, seed: int) -> Any:
     """The values of all users."""
-    return words(users, seed) if cell.values == "words" else zipf_keys(users, int(cell.values), seed)
+    if cell.values in ("words", "addresses"):
+        return (words if cell.values == "words" else addresses)(users, seed)
+    return zipf_keys(users, int(cell.values), seed)
 
 
 def options_of(cell: Cell) -> dict[str, int]:
     """How the kind of values is said to the library."""
+    if cell.values == "addresses":
+        return {"most_bytes": 64}
     return {} if cell.values == "words" else {"bits": int(cell.values)}
 
 
@@ -100,11 +140,11 @@ def pem_bits(total: int, kept: int) -> list[int]:
 def pem(discovery: ldp.Discovery, encoded: Encoded, kept: int, seed: int) -> list[Any]:
     """The items that PEM finds if it keeps this number of candidates in every round."""
     code, source = discovery.code, keystream.seeded(seed)
-    bits = pem_bits(code.planned_bits, kept)
+    bits = pem_bits(sum(discovery.design.bits), kept)
     groups = source.below(len(bits), len(encoded))
     candidates = first_candidates(code, bits[0])
     for number in range(len(bits)):
-        current = Round.make("00" * 32, number, candidates, discovery.epsilon)
+        current = Round.make("00" * 32, number, candidates, discovery.epsilon, Span(0, PLACES))
         part = encoded[np.flatnonzero(groups == number)]
         rows = current.plan.mechanism.privatize(candidates.indices(part), source.branch())
         aggregate = ldp.Aggregate(current.plan, current.plan.mechanism.tally(rows), len(part))
@@ -157,6 +197,10 @@ def run(cell: Cell, users: int, seed: int) -> dict[str, float]:
     inside = [low[place] <= counted[item] <= high[place] for place, item in enumerate(found.items)]
     measured = dict(zip(("precision", "recall", "ours"), scores(found.items, true), strict=True))
     measured |= {"seconds": seconds, "inside": float(np.mean(inside)) if inside else float("nan")}
+    measured["GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(
+        f"{cell.values}, epsilon {cell.epsilon:g}, run {seed}: {', '.join(map(str, found.items[:5]))}, ..", flush=True
+    )
     discovery = ldp.Discovery(epsilon=cell.epsilon, users=users, top=TOP, **options_of(cell))
     encoded = discovery.code.encode(values)
     for times in KEPT:
@@ -168,10 +212,34 @@ def line(cell: Cell, runs: list[dict[str, float]]) -> str:
     """One line of the table."""
     mean = {key: float(np.nanmean([one[key] for one in runs])) for key in runs[0]}
     best = max(mean[f"pem {times}"] for times in KEPT)
-    what = "words" if cell.values == "words" else f"{cell.values}-bit keys"
+    what = f"{cell.values}-bit keys" if cell.values.isdecimal() else cell.values
     figures = [mean["precision"], mean["recall"], mean["ours"], mean["pem 1"], best, mean["inside"]]
     ends = f"{mean['seconds']:.0f} | {len(runs)}"
     return f"| {what} | {cell.epsilon:g} | {' | '.join(f'{x:.2f}' for x in figures)} | {ends} |"
+
+
+@cache
+def source() -> str:
+    """A digest of what a run depends on: this file, and the folder `discovery` without devices and saved states."""
+    others = ("__init__.py", "device.py", "delivery.py", "saved.py")
+    folder = Path(ldp.discovery.__file__).parent
+    files = [Path(__file__), *sorted(path for path in folder.glob("*.py") if path.name not in others)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
+def kept_run(cell: Cell, users: int, seed: int, may_run: bool) -> dict[str, float] | None:
+    """A run, from the file of runs if it is there; None if it is not and nothing may be run."""
+    key = [cell.values, cell.epsilon, users, seed, source()]
+    for text in RUNS.read_text().splitlines() if RUNS.exists() else ():
+        entry = json.loads(text)
+        if entry["key"] == key:
+            return entry["measured"]  # type: ignore[no-any-return]
+    if not may_run:
+        return None
+    measured = run(cell, users, seed)
+    with RUNS.open("a") as file:
+        file.write(json.dumps({"key": key, "measured": measured}) + "\n")
+    return measured
 
 
 def main() -> None:
@@ -179,17 +247,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="200,000 users, printed instead of written")
     parser.add_argument("--only", default="", help="only lines whose label has this part, such as 48; printed")
+    parser.add_argument("--kept", action="store_true", help="the table of the runs that are kept, and no new ones")
     arguments = parser.parse_args()
     users = USERS // 10 if arguments.quick else USERS
     lines = [
         "| values | epsilon | precision | recall | F | PEM keeps k: F | PEM best: F | in intervals | seconds | runs |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for cell in CELLS_OF_THE_TABLE:
-        if arguments.only in f"{cell.values} {cell.epsilon:g}":
-            lines.append(line(cell, [run(cell, users, seed) for seed in range(arguments.runs)]))
-            print(lines[-1], flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    cells = [cell for cell in CELLS_OF_THE_TABLE if arguments.only in f"{cell.values} {cell.epsilon:g}"]
+    runs: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
+    for seed in range(arguments.runs):  # one run of every line, then the next: a table can be made at any time
+        for cell in cells:
+            done = kept_run(cell, users, seed, not arguments.kept)
+            runs[cell] += [] if done is None else [done]
+    lines += [line(cell, runs[cell]) for cell in cells if runs[cell]]
+    peak = max(one["GiB"] for of_cell in runs.values() for one in of_cell)
     lines += ["", f"Means over the runs, {users:,} users; at most {peak:.2f} GiB of memory."]
     text = "\n".join(lines)
     if arguments.quick or arguments.only:

@@ -118,25 +118,26 @@ def summary(lines: list[dict[str, Any]]) -> list[str]:
     """What the sweep has shown, and the worst kinds of draws."""
     done = [line for line in lines if "listed" in line]
     total = {key: sum(line[key] for line in done) for key in ("listed", "hits", "invented", "inside", "in_top")}
+    listed, refused = max(total["listed"], 1), sum("refused" in line for line in lines)
+    errors = sum("error" in line for line in lines)
+    hits, promised, inside = (total[key] / listed for key in ("hits", "in_top", "inside"))
     text = [
-        f"{len(lines)} draws: {len(done)} discoveries, {sum('refused' in line for line in lines)} refused for too few "
-        f"users, {sum('error' in line for line in lines)} errors.",
-        f"{total['listed']:,} values listed: {total['hits'] / max(total['listed'], 1):.3f} of them in the true top "
-        f"(promised {total['in_top'] / max(total['listed'], 1):.3f}), {total['invented']} invented, "
-        f"{total['inside'] / max(total['listed'], 1):.3f} in their 90% intervals.",
+        f"{len(lines)} draws: {len(done)} discoveries, {refused} refused for too few users, {errors} errors.",
+        f"{total['listed']:,} values listed: {hits:.3f} of them in the true top (promised {promised:.3f}).",
+        f"{total['invented']} of them invented, {inside:.3f} in their 90% intervals.",
         f"Slowest: {max((line['seconds'] for line in done), default=0):.1f} seconds.",
         "",
         "| kind | shape | draws | listed | in the top | promised | invented | in intervals |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    cells = defaultdict(list)
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in done:
         cells[line["kind"], line["shape"]].append(line)
     for (kind, shape), some in sorted(cells.items()):
-        listed = sum(line["listed"] for line in some)
-        share = {key: sum(line[key] for line in some) / max(listed, 1) for key in ("hits", "in_top", "inside")}
+        number = sum(line["listed"] for line in some)
+        share = {key: sum(line[key] for line in some) / max(number, 1) for key in ("hits", "in_top", "inside")}
         text.append(
-            f"| {kind} | {shape} | {len(some)} | {listed:,} | {share['hits']:.2f} | {share['in_top']:.2f} | "
+            f"| {kind} | {shape} | {len(some)} | {number:,} | {share['hits']:.2f} | {share['in_top']:.2f} | "
             f"{sum(line['invented'] for line in some)} | {share['inside']:.2f} |"
         )
     missed = [line for line in done if not line["finds_the_one"] and line["users"] >= 20_000]

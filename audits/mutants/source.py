@@ -11,6 +11,7 @@ _KEYS = "tests/randomness/test_keys.py::"
 _COINS = "tests/mechanisms/test_coins.py::"
 _EDGES = "tests/kernels/test_group_edges.py::"
 _ROWS = _EDGES + "test_every_row_has_its_noise_and_the_compiled_one_is_the_same"
+_LOSSES = "tests/discovery/test_discovery_losses.py::"
 _COMPILED = "tests/kernels/test_compiled.py::"
 
 REVIEWED = (
@@ -348,5 +349,29 @@ RELATIVES = (
         "rows[chunk] = randomize(values[chunk], stream)",
         "rows[chunk] = randomize(np.roll(values, chunk.start)[chunk], stream)",
         "check_every_user(grr)",
+    ),
+    SourceMutant(
+        "a second answer in a discovery",
+        "A device that has paid for its answer in a discovery and has lost it makes a new one.",
+        "discovery/device.py",
+        "        if known is None:\n            raise StoreError(",
+        "        if known is None:\n            return made\n        if False:\n            raise StoreError(",
+        _LOSSES + "test_a_device_that_has_paid_and_lost_its_answer_gives_no_second_one",
+    ),
+    SourceMutant(
+        "one noise for all cells",
+        "The answers of a device to one question in a discovery have the same noise for every value.",
+        "discovery/device.py",
+        'bytes.fromhex(asked.fingerprint) + cell.to_bytes(8, "little")',
+        "bytes.fromhex(asked.fingerprint)",
+        _LOSSES + "test_another_cell_and_another_document_have_noise_of_their_own",
+    ),
+    SourceMutant(
+        "an answer that was not paid for",
+        "A device that was stopped before it paid for its answer in a discovery releases it without paying.",
+        "discovery/device.py",
+        "            self._budget.pay(self._digest, self.epsilon)\n            return known",
+        "            return known",
+        _LOSSES + "test_a_device_that_is_stopped_at_any_write_releases_one_report",
     ),
 )

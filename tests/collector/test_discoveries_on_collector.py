@@ -12,6 +12,7 @@ from running import running
 import localdp as ldp
 from localdp.collector import discoveries as module
 from localdp.collector.recount import differences
+from localdp.collector.storage import open_database, schema
 from localdp.discovery.rounds import Round
 from localdp.errors import InvalidInputError
 
@@ -194,6 +195,22 @@ def test_two_collectors_on_one_postgresql_end_a_round_once(postgres):
         assert [len(held.rounds) for held in after] == [2, 2]
         fill(one, made)
         assert two.service.discoveries.advance(made["fingerprint"], 1).done
+
+
+def test_a_database_from_before_discoveries_is_brought_up_to_date(database_url, monkeypatch):
+    plan = ldp.Plan(["tea", "milk"], "grr", 1.0)
+    with monkeypatch.context() as before:
+        before.setattr(schema, "STEPS", schema.STEPS[:1])
+        database = open_database(database_url)
+        with database.writing() as session:
+            session.execute(
+                "INSERT INTO plans (fingerprint, short, document, settings, created) VALUES (?, ?, ?, ?, 0)",
+                (plan.fingerprint, plan.fingerprint[:16], plan.to_json(), "{}"),
+            )
+        database.close()
+    with running(database_url) as collector:
+        assert collector.upload(plan, plan.privatize(["tea"]).to_bytes()).status_code == 201
+        assert created(collector, name="new")["round"]["number"] == 0
 
 
 def test_documents_have_tags_and_devices_of_other_sites_may_fetch_them(collector):

@@ -41,6 +41,13 @@ def extension_mass(prefix, cell, theta, extensions):
     return below(cell * half) - below(cell / half) if cell < prefix * 1.001 else 0.0
 
 
+def mixed(prefix, cell, measured):
+    """The same with the theta of the round, and with all others for a hundredth."""
+    own = extension_mass(prefix, cell, measured.theta, measured.extensions)
+    others = [extension_mass(prefix, cell, theta, measured.extensions) for theta in belief.THETAS]
+    return (1 - belief.DOUBT) * own + belief.DOUBT * sum(others) / len(others)
+
+
 def defined_belief(prior, path, rounds):
     """The belief after a path of estimates, by sums over the grid."""
     shares = GRID.shares.tolist()
@@ -48,8 +55,7 @@ def defined_belief(prior, path, rounds):
     for number, (estimate, measured) in enumerate(zip(path, rounds, strict=True)):
         if number:
             known = [(mass, share) for mass, share in zip(masses, shares, strict=True) if mass > 1e-12]
-            law = (measured.theta, measured.extensions)
-            masses = [sum(mass * extension_mass(share, cell, *law) for mass, share in known) for cell in shares]
+            masses = [sum(mass * mixed(share, cell, measured) for mass, share in known) for cell in shares]
         masses = [
             mass * likelihood(estimate, share, measured.noise) for mass, share in zip(masses, shares, strict=True)
         ]

@@ -27,7 +27,9 @@ def command(
     ] = None,
     most_bytes: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The longest text that can be found, in bytes of UTF-8 (32)."),
+        typer.Option(
+            metavar="NUMBER", help="The longest text to find whole, in bytes of UTF-8, such as 64 for addresses."
+        ),
     ] = None,
     rounds: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The number of rounds; chosen by the expected error without.")

@@ -1,8 +1,8 @@
 """Discoveries on a collector: a series of rounds, of which one at a time takes uploads.
 
-A round takes uploads exactly as a plan does: it has a row among the plans, under the fingerprint of the *round*, because
-two rounds may have equal plans. An upload is tied to its round by its address and by its key, so a report that was made
-under one round's document is never counted in another one.
+A round takes uploads exactly as a plan does: it has a row among the plans, under the fingerprint of the *round*,
+because two rounds may have equal plans. An upload is tied to its round by its address and by its key, so a report that
+was made under one round's document is never counted in another one.
 
 A round ends in three steps: its row is closed, so that nothing more is stored; everything that is stored is counted;
 and in one transaction the new state takes the place of the old one and the next round begins. A collector that is

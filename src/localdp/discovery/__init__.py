@@ -1,11 +1,12 @@
 """Discovery: heavy hitters among values that nobody listed, found in rounds of longer and longer prefixes.
 
-codes, prefixes     values as bits; candidates and the cells of a round
-design, groups      how many rounds, how many users each, and who answers which
-belief, history     what is known about each candidate, and which are kept
-rounds, discovery   the round under way, and how it leads to the next
-device              one user: a group, and one report
-found, run          the result, and a whole discovery on values at hand
+codes, huffman, symbols   values as bits
+prefixes, rounds          candidates and the cells of a round; the round under way
+design, schedule, places  how many rounds, how many users each, and who answers which
+belief, history, steps    what is known about each candidate, and which are kept
+discovery, saved          how a round leads to the next, and the state on a disk
+device, delivery          one user: a place, and one report, kept until it is delivered
+found, run                the result, and a whole discovery on values at hand
 """
 
 from localdp.discovery.device import DiscoveryClient

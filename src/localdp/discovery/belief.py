@@ -23,7 +23,12 @@ spread over many extensions, as with the first letters of words; then a prefix o
 The data decide: theta is the one of `THETAS` with the largest likelihood of all estimates behind the prefixes that are
 almost certainly heavy, where the cells of a prefix count as independent. (Moments, the sum of squared estimates beside
 the squares of the prefixes' own, are simpler; but the noise of 2^14 cells drowns the square of a share of 1%, which a
-single estimate of 5 standard errors shows.) A finished candidate has itself as its only extension (phi = 1).
+single estimate of 5 standard errors shows.)
+
+One theta does not describe all prefixes: behind most of them users may spread, and behind one nearly all go on alike.
+So the law is a mixture, of this theta with weight 1 - `DOUBT` and of all `THETAS` with the rest; without it a large
+theta pulls clear estimates down by a standard error. For the same reason the weight of the others is `MORE_DOUBT` in
+the beliefs that the last estimates start from. A finished candidate has itself as its only extension (phi = 1).
 
 So the belief about a cell before its round is the belief about its prefix, pushed through this law; after its round it
 is multiplied by the likelihood of its estimate. That is how evidence of earlier rounds is used: the extension of a
@@ -69,6 +74,9 @@ _STEP = 0.25  # of a standard error, between the estimates that are tried as lim
 _MOST_TRIED = 400
 SPARE = 0.05
 """How many hitters may be lost in a round, in expectation, to let texts go on by more bits."""
+DOUBT, MORE_DOUBT = 0.01, 0.3
+"""The weight of all other thetas beside the one that was chosen: while candidates are chosen, and for what is told of
+values in the end."""
 SURE = 0.99
 """How probable it must be that a prefix is heavy, for theta to be learnt from it."""
 THETAS = tuple(float(f"{10 ** (power / 2):.3g}") for power in range(-4, 7))
@@ -137,15 +145,18 @@ class Grid:
             masses *= 0.5 / total
         return np.append(1.0 - masses.sum(), masses)
 
-    def spread(self, theta: float, extensions: float) -> Matrix:
+    def spread(self, theta: float, extensions: float, doubt: float = DOUBT) -> Matrix:
         """The law of the share of an extension, for each share of its prefix: rows are prefixes."""
         from scipy.special import betainc
 
         if extensions <= 1:
             return np.eye(self.size)
-        a, b = theta / extensions, theta * (1 - 1 / extensions)
-        steps = np.arange(self.size)
-        below = betainc(a, b, np.minimum(RATIO ** -(steps - 0.5), 1.0))  # phi less than half a step above the step
+        limits = np.minimum(RATIO ** -(np.arange(self.size) - 0.5), 1.0)  # phi less than half a step above the step
+
+        def beta(theta: float) -> Any:
+            return betainc(theta / extensions, theta * (1 - 1 / extensions), limits)
+
+        below = (1 - doubt) * beta(theta) + doubt * sum(map(beta, THETAS)) / len(THETAS)
         masses = below - np.append(below[1:], 0.0)
         law = np.zeros((self.size, self.size))
         law[0, 0] = 1.0
@@ -183,7 +194,7 @@ def concentration(grid: Grid, beliefs: Matrix, estimates: Matrix, noise: Noise, 
     middle, far = np.exp(log_middle), np.exp(log_far - far_most[:, None])
     scores = []
     for theta in THETAS:
-        priors = beliefs @ grid.spread(theta, extensions)
+        priors = beliefs @ grid.spread(theta, extensions, 0.0)
         with np.errstate(divide="ignore"):
             near = (counts * np.log(np.maximum(priors @ middle.T, 1e-300))).sum()
             scores.append(near + np.log(np.maximum((priors[rows] * far).sum(axis=1), 1e-300)).sum())

@@ -65,7 +65,7 @@ WORTH_A_ROUND = 1.01
 """By how much the reach may be larger than the least one if that takes fewer rounds."""
 _FEW = 8  # rounds of extension: with more, shares are given in tenths of a percent
 _USUAL_BITS = 10  # in a round; designs with many more rounds than that are not looked at
-_CERTAIN = 64  # the fewest candidates that a round must have room for
+_CERTAIN = 60  # the fewest candidates that a round must have room for, and for twice the top at least
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Design:
         return {"shares": list(self.shares), "bits": list(self.bits), "reach": self.reach}
 
 
-def split_bits(total: int, rounds: int, cells: int = CELLS) -> tuple[int, ...] | None:
+def split_bits(total: int, rounds: int, top: int = 1, cells: int = CELLS) -> tuple[int, ...] | None:
     """The bits of each round: as many as possible in the first, the rest evenly; None if a round cannot hold them."""
     first = min(total, (cells - 1).bit_length() - 1)
     if rounds == 1:
@@ -95,7 +95,7 @@ def split_bits(total: int, rounds: int, cells: int = CELLS) -> tuple[int, ...] |
     if rest < others:
         return None
     later = tuple(rest // others + (place < rest % others) for place in range(others))
-    return (first, *later) if (cells - 1) >> later[0] >= _CERTAIN else None
+    return (first, *later) if (cells - 1) >> later[0] >= max(_CERTAIN, 2 * top) else None
 
 
 def error(
@@ -137,23 +137,23 @@ def best_design(total: int, users: int, epsilon: float, top: int, *, alike: bool
     designs = []
     most = min(MOST_ROUNDS, max(_FEW, -(-total // _USUAL_BITS)))
     for extending in range(1, most) if rounds is None else [rounds - 1]:
-        bits = split_bits(total, extending)
+        bits = split_bits(total, extending, top)
         shares = _allotments(extending, LEAST_USERS / users)
         if bits is not None and len(shares):
             reach = _reach(shares / shares[0].sum(), bits, users, variance, top, alike)
             place = int(np.argmin(reach))
             designs.append(Design(tuple(shares[place].tolist()), bits, float(f"{min(reach[place], 1.0):.3g}")))
     if not designs:
-        raise _impossible(total, users, rounds)
+        raise _impossible(total, users, rounds, top)
     least = min(design.reach for design in designs)
     return next(design for design in designs if design.reach <= WORTH_A_ROUND * least)
 
 
-def _impossible(total: int, users: int, rounds: int | None) -> LocalDPError:
+def _impossible(total: int, users: int, rounds: int | None, top: int) -> LocalDPError:
     """Why there is no design."""
-    if rounds is not None and split_bits(total, rounds - 1) is None:
+    if rounds is not None and split_bits(total, rounds - 1, top) is None:
         return InvalidInputError(
-            f"values of {total} bits cannot be found in {rounds} rounds: use {MOST_ROUNDS} or fewer, and more than {rounds} if values are long"
+            f"values of {total} bits cannot be found in {rounds} rounds: use another number, at most {MOST_ROUNDS}"
         )
     return TooFewReportsError(
         f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more"

@@ -31,6 +31,8 @@ from localdp.formats import batch, canonical_json
 from localdp.randomness.keystream import Keystream
 from localdp.validation import checked_epsilon
 
+_LONGEST_REPORT = 4_096  # bytes, as for `Client`; the longest report of a discovery of ours has 513
+
 
 class DiscoveryClient:
     """One device: `report(value, document)` is its report, if the round in the document asks it, and None otherwise.
@@ -88,7 +90,7 @@ class DiscoveryClient:
         that has answered gives the same bytes again; another document for the same round is a `PlanMismatchError`. What
         this spends is on the disk before it returns; a `BudgetError` says that the cap is reached.
         """
-        asked = Round.from_json(document, most_epsilon=self.epsilon)
+        asked = Round.from_json(document, most_epsilon=self.epsilon, most_report_bytes=_LONGEST_REPORT)
         if asked.discovery != self.fingerprint:
             raise PlanMismatchError("this round belongs to another discovery")
         encoded = self.code.encode([value])

@@ -209,12 +209,12 @@ class Discovery(Frozen):
         history = self._history
         assert history is not None  # noqa: S101 (for the type checker)
         history = history.take(history.finished)
-        posterior = posterior_of(history, self.grid)
+        posterior = posterior_of(history, self.grid, alike=self.code.alike)
         items = [self.code.decode(row.tobytes(), self._length(history)) for row in history.rows]
         known = [place for place, item in enumerate(items) if item is not None]
         items, posterior = [items[place] for place in known], posterior.take(np.array(known, np.intp))
         chances = posterior.in_top(self.top)
-        best = listed(chances, posterior.means, self.top)
+        best = listed(chances, posterior.held, posterior.means, self.top)
         n = sum(measured.noise.users for measured in history.rounds)
         return Found(
             [items[place] for place in best.tolist()],

@@ -5,8 +5,14 @@ are combined with weights 1/V (the variances are in `belief`). The belief from b
 holds what the prefixes of the value told, is the prior; its posterior gives the frequency (its mean), the
 intervals and the chance to belong to the true top k, from simulated worlds.
 
+Of texts, the prefixes tell only whether a value is held at all; if it is, every order of magnitude of its share is as
+likely as any other. That a prefix has more users than the value would otherwise pull the estimates of those values down
+behind whose prefixes there is nobody else, by half a standard error.
+
 The list holds at most k values: those with the largest chances p_1, p_2, .. to belong to the true top k, as many as
-give the largest expected F-score, which for m of them is 2 (p_1 + .. + p_m) / (m + k).
+give the largest expected F-score, which for m of them is 2 (p_1 + .. + p_m) / (m + k). Where nothing stands out, that
+alone would list whatever is left, since a small chance is better than none. So a value is listed only if it is held
+with probability `HELD`: if its share is not just that of the noise.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
 from localdp.validation import checked_level
 
+HELD = 0.75
+"""How probable it must be that somebody holds a value that is listed."""
 _REACH = 8.0  # standard errors on either side that a posterior covers
 _POINTS = 241
 _WORLDS = 2_000
@@ -34,6 +42,11 @@ class Posterior:
 
     points: Matrix
     masses: Matrix
+
+    @property
+    def held(self) -> Vector:
+        """The probability that each share is not 0, or so small that it cannot be told from 0."""
+        return 1 - self.masses[:, 0]
 
     @property
     def means(self) -> Vector:
@@ -64,26 +77,33 @@ class Posterior:
         return chances
 
 
-def posterior_of(history: History, grid: Grid) -> Posterior:
-    """What is known about the share of each candidate; all of them must be finished."""
+def posterior_of(history: History, grid: Grid, *, alike: bool) -> Posterior:
+    """What is known about the share of each candidate; all of them must be finished. `alike` is that of the code."""
     centre, variance = _pooled(history)
     deviation = np.sqrt(variance)
     steps = np.linspace(-_REACH, _REACH, _POINTS)
     points = np.clip(centre[:, None] + deviation[:, None] * steps, 0.0, 1.0)
     priors = history.beliefs_before_whole(grid)
+    if alike:
+        priors[:, 1:] = (1 - priors[:, :1]) / (grid.size - 1)
     log_weights = _log_density(grid, priors, points) - steps**2 / 2
     log_weights[(points <= grid.edges[0]) | (points >= 1.0)] = -np.inf
-    # What lies below the grid is one atom at 0; its mass is compared with the density times the distance of points.
+    # What lies below the grid is one atom at 0, and half of what the grid has at 1 is an atom there, because everybody
+    # may hold the same value. Their masses are compared with the density times the distance of points.
+    distance = np.log(deviation * (steps[1] - steps[0]))
     with np.errstate(divide="ignore"):
-        atom = np.log(priors[:, 0]) - centre**2 / (2 * variance) - np.log(deviation * (steps[1] - steps[0]))
-    logs = np.column_stack([atom, log_weights])
+        nobody = np.log(priors[:, 0]) - centre**2 / (2 * variance) - distance
+        everybody = np.log(priors[:, -1] / 2) - (1 - centre) ** 2 / (2 * variance) - distance
+    logs = np.column_stack([nobody, log_weights, everybody])
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return Posterior(np.column_stack([np.zeros(len(points)), points]), weights / weights.sum(axis=1, keepdims=True))
+    ends = np.zeros(len(points)), np.ones(len(points))
+    return Posterior(np.column_stack([ends[0], points, ends[1]]), weights / weights.sum(axis=1, keepdims=True))
 
 
-def listed(chances: Vector, means: Vector, k: int) -> Places:
-    """The places of the values that are listed, the largest mean first."""
+def listed(chances: Vector, held: Vector, means: Vector, k: int) -> Places:
+    """The places of the values that are listed, the largest mean first; `held` says how surely anybody holds them."""
     likeliest = np.lexsort((-means, -chances))[:k]
+    likeliest = likeliest[held[likeliest] >= HELD]
     count = np.arange(1, likeliest.size + 1)
     scores = np.cumsum(chances[likeliest]) / (count + k)
     chosen = likeliest[: int(np.argmax(scores)) + 1] if likeliest.size else likeliest

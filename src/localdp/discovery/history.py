@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.discovery.belief import Grid, Matrix, Noise, updated
+from localdp.discovery.belief import DOUBT, MORE_DOUBT, Grid, Matrix, Noise, updated
 from localdp.types import Indices, Rows, Vector
 
 UNFINISHED = -1
@@ -46,19 +46,19 @@ class History:
         """Which candidates are whole values."""
         return self.since != UNFINISHED
 
-    def beliefs(self, grid: Grid, before: int | None = None) -> Matrix:
+    def beliefs(self, grid: Grid, before: int | None = None, doubt: float = DOUBT) -> Matrix:
         """The belief about each candidate after all rounds; with `before`, after the first so many rounds only."""
         beliefs = np.broadcast_to(self.prior, (len(self.rows), grid.size))
         for number, measured in enumerate(self.rounds[:before]):
             if number:
-                beliefs = self.extended(beliefs, grid, number)
+                beliefs = self.extended(beliefs, grid, number, doubt)
             beliefs = updated(beliefs, grid.log_likelihood(self.estimates[:, number], measured.noise))
         return np.asarray(beliefs)
 
-    def extended(self, beliefs: Matrix, grid: Grid, number: int) -> Matrix:
+    def extended(self, beliefs: Matrix, grid: Grid, number: int, doubt: float = DOUBT) -> Matrix:
         """Beliefs about prefixes as beliefs about what round `number` asked for: whole values stay as they are."""
         measured = self.rounds[number]
-        spread = beliefs @ grid.spread(measured.theta, measured.extensions)
+        spread = beliefs @ grid.spread(measured.theta, measured.extensions, doubt)
         whole = self.finished & (self.since < number)
         return np.where(whole[:, None], beliefs, spread)
 
@@ -69,7 +69,7 @@ class History:
             chosen = self.since == number
             some = self.take(chosen)
             if number:
-                priors[chosen] = some.extended(some.beliefs(grid, number), grid, number)
+                priors[chosen] = some.extended(some.beliefs(grid, number, MORE_DOUBT), grid, number, MORE_DOUBT)
             else:
                 priors[chosen] = self.prior
         return priors

@@ -2,8 +2,8 @@
 
 The plan alone does not tell which prefix a cell stands for. So devices get the document of the round, in canonical
 JSON: the fingerprint of the discovery, the number of the round, the span of places that is asked, the candidates in
-hexadecimal, and the plan. Its own fingerprint is the SHA-256 of that text. Whoever counts reports says under which round they were made, and another
-round's reports are refused although their plan may be the same.
+hexadecimal, and the plan. Its own fingerprint is the SHA-256 of that text. Whoever counts reports says under which
+round they were made, and another round's reports are refused although their plan may be the same.
 """
 
 from __future__ import annotations
@@ -85,14 +85,18 @@ class Round(Frozen):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes, *, most_epsilon: float | None = None) -> Self:
+    def from_json(
+        cls, text: str | bytes, *, most_epsilon: float | None = None, most_report_bytes: int | None = None
+    ) -> Self:
         """Read a round that `to_json` wrote. Anything else is a `PlanError`.
 
-        A device gives `most_epsilon`: a round that asks for more is a `PlanLimitError`.
+        A device gives `most_epsilon` and `most_report_bytes`: a round that asks for more is a `PlanLimitError`.
         """
         try:
             document = canonical_json.loads(text)
-            plan = Plan.from_json(canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon)
+            plan = Plan.from_json(
+                canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon, most_report_bytes=most_report_bytes
+            )
             position, bits = document["position"], document["bits"]
             _check_numbers(document, position, bits)
             candidates = Candidates(

@@ -18,10 +18,10 @@ candidate
 
     (the estimate of its share by the round before)  -  (the sum of the estimates of these extensions)  <  reach.
 
-If nothing is missing that holds in about 98 of 100 rounds, because the difference has 1.4 such errors. If a value at the
-reach of the design branches off and is not seen, it holds in one of two. If it does not hold, the estimates are dropped
-and a group of the usual size gets the same question. A short round thus risks some values near the reach, and gives all
-others more users: where addresses of 64 bytes share 60 bits or more, the hard rounds have about a third more of them.
+If nothing is missing, that holds in about 98 of 100 rounds, because the difference has 1.4 such errors. If a value at
+the reach of the design branches off and is not seen, it holds in one of two. If it does not hold, the estimates are
+dropped and a group of the usual size gets the same question. A short round thus risks some values near the reach, and
+gives all others more users: where addresses of 64 bytes share 60 bits or more, the hard rounds have about a third more.
 
 The first group that finds no open candidates left, or no planned bits, is the last one, and counts the finished
 candidates with all users that are left.
