@@ -1,11 +1,10 @@
 // Independent random bits that are 1 with a given probability: drawn for all items together, digit by digit.
 
 import { byteLength } from "./bitstrings.js";
+import { EAGER_DIGITS } from "./numbers.js";
 import { rareBits, MOST_RARE } from "./rare_bits.js";
 
 /** @typedef {import("./random.js").Words} Words */
-
-const EAGER_DIGITS = 9; // read for all items; the wire format reads later digits only where they are needed
 
 /**
  * A function that draws `size` bits, each 1 with probability threshold/2^64.
@@ -37,21 +36,16 @@ function biasedBits(size, threshold) {
     const lit = new Uint32Array(2 * columns);
     const open = undecided.slice();
     for (let place = 0; place < digits.length; place++) {
-      const one = digits[place] === "1";
+      const flip = +digits[place] - 1; // all bits are 1 where the threshold has a 0
       for (let at = 0; at < 2 * columns; at += 2) {
         if (place >= EAGER_DIGITS && !(open[at] | open[at + 1])) continue;
         words.next();
-        const low = open[at] & words.low;
-        const high = open[at + 1] & words.high;
-        if (one) {
-          lit[at] |= open[at] ^ low;
-          lit[at + 1] |= open[at + 1] ^ high;
-          open[at] = low;
-          open[at + 1] = high;
-        } else {
-          open[at] ^= low;
-          open[at + 1] ^= high;
-        }
+        const low = open[at] & (words.low ^ flip);
+        const high = open[at + 1] & (words.high ^ flip);
+        lit[at] |= (open[at] ^ low) & ~flip;
+        lit[at + 1] |= (open[at + 1] ^ high) & ~flip;
+        open[at] = low;
+        open[at + 1] = high;
       }
     }
     return lit;

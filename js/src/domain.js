@@ -2,9 +2,8 @@
 
 import { isObject } from "./canonical_json.js";
 import { PlanError, UnknownItemError } from "./errors.js";
+import { LARGEST_SIZE } from "./numbers.js";
 import { isWhole } from "./whole.js";
-
-export const LARGEST_SIZE = 2 ** 32;
 
 /** @typedef {string | number | boolean} Item */
 

@@ -7,7 +7,7 @@
 // refused, and nothing would leak.
 
 /**
- * A fraction: numerator and denominator, both above 0.
+ * A fraction: the numerator, which is not below 0, and the denominator, which is above 0.
  * @typedef {readonly [bigint, bigint]} Ratio
  */
 
@@ -68,6 +68,21 @@ export function logRoundedUp([numerator, denominator]) {
   const drop = BigInt(Math.max(0, sum.toString(2).length - 53));
   return (Number(-(-sum >> drop)) * 2 ** Number(drop)) / 2 ** Number(DIGITS);
 }
+
+/**
+ * @param {Ratio} one
+ * @param {Ratio} other
+ */
+export const isAbove = (one, other) => one[0] * other[1] > other[0] * one[1];
+
+/**
+ * The candidate with the largest fraction, and the first of them if there are several.
+ * @template T
+ * @param {T[]} candidates
+ * @param {(candidate: T) => Ratio} fraction
+ */
+export const largest = (candidates, fraction) =>
+  candidates.reduce((best, next) => (isAbove(fraction(next), fraction(best)) ? next : best));
 
 /**
  * The largest threshold that is at most this fraction of 2^64.

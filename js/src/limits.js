@@ -1,13 +1,9 @@
 // What a device does for one report, at most. A plan comes from somebody else: it can be valid and still ask for too
 // much.
 
-import { LARGEST_SIZE } from "./domain.js";
 import { InvalidInputError, PlanLimitError } from "./errors.js";
+import { LARGEST_EPSILON, LARGEST_SIZE, MOST_REPORT_BYTES, MOST_ROUNDS } from "./numbers.js";
 import { checkWhole } from "./whole.js";
-
-export const LARGEST_EPSILON = 16;
-const MOST_REPORT_BYTES = 2 ** 24;
-const MOST_ROUNDS = 2 ** 17;
 
 /**
  * The limits that the owner of a device, or of a page, sets.

@@ -5,11 +5,12 @@ import { byteLength } from "./bitstrings.js";
 import { canonical, countKeys, isObject } from "./canonical_json.js";
 import { Domain } from "./domain.js";
 import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
-import { logRoundedUp } from "./exact.js";
+import { isAbove, logRoundedUp } from "./exact.js";
 import { toHex } from "./hex.js";
 import { isSet, readSet } from "./item_sets.js";
 import { checkDemands, checkedLimits, isEpsilon } from "./limits.js";
 import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
+import { MOST_HELD } from "./numbers.js";
 import { joined, sha256 } from "./sha256.js";
 import { checkWhole, isWhole } from "./whole.js";
 
@@ -25,7 +26,6 @@ import { checkWhole, isWhole } from "./whole.js";
  */
 
 const FORMAT = "localdp-plan/1";
-const MOST_HELD = 2 ** 16;
 
 /** A plan, checked. It cannot be changed. Make one with `Plan.parse`. */
 export class Plan {
@@ -179,8 +179,8 @@ function read(document, text) {
   const isChain = name.includes("+");
   if (isChain && once >= epsilon) throw new PlanError("this plan cannot be used: once must be below epsilon");
   const mechanism = make({ size: domain.size, epsilon, once, answers, setSize });
-  const [numerator, denominator] = mechanism.ratioOnce ?? mechanism.ratio; // that of a chain is 1 if the other one is
-  if (numerator <= denominator) {
+  // The ratio of one report of a chain is 1 if the other one is.
+  if (!isAbove(mechanism.ratioOnce ?? mechanism.ratio, [1n, 1n])) {
     throw new PlanError("this plan cannot be used: its epsilon is so small that reports would not depend on the item");
   }
   const derived = {

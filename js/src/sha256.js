@@ -5,22 +5,15 @@ const PRIMES = /** @type {number[]} */ ([]);
 for (let n = 2; PRIMES.length < 64; n++) if (PRIMES.every((prime) => n % prime)) PRIMES.push(n);
 
 /**
- * The first 32 binary digits after the point of a root of a whole number. The float gives a guess, which is then made
- * exact.
- * @param {number} n
+ * The first 32 binary digits after the point of a root of each prime: the array keeps the low 32 digits of a whole part.
+ * Floats have 17 digits more than that, and no root comes nearer to a whole number than 2^-8, so rounding does not matter.
+ * @param {number[]} primes
  * @param {number} degree
  */
-function rootDigits(n, degree) {
-  const target = BigInt(n) << BigInt(32 * degree);
-  const power = BigInt(degree);
-  let root = BigInt(Math.floor(n ** (1 / degree) * 2 ** 32));
-  while (root ** power > target) root--;
-  while ((root + 1n) ** power <= target) root++;
-  return Number(BigInt.asIntN(32, root));
-}
+const rootDigits = (primes, degree) => Int32Array.from(primes, (prime) => prime ** (1 / degree) * 2 ** 32);
 
-const CONSTANTS = Int32Array.from(PRIMES, (prime) => rootDigits(prime, 3));
-const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => rootDigits(prime, 2));
+const CONSTANTS = rootDigits(PRIMES, 3);
+const START = rootDigits(PRIMES.slice(0, 8), 2);
 
 const w = new Int32Array(64); // the message schedule of one block
 

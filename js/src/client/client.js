@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../errors.js";
 import { checkDemands, checkedLimits } from "../limits.js";
+import { MOST_REMEMBERED } from "../numbers.js";
 import { Plan } from "../plan.js";
 import { freshWords, keyedWords } from "../random.js";
 import { browserStore } from "./browser_store.js";
@@ -14,8 +15,6 @@ import { byHttp } from "./upload.js";
  * An item, or under a plan with sets a list of items.
  * @typedef {import("../domain.js").Item | Iterable<import("../domain.js").Item>} Value
  */
-
-const MOST_REMEMBERED = 256; // permanent responses in memory; others are derived again
 
 /**
  * @typedef {object} OwnOptions

@@ -17,6 +17,7 @@
 
 import { InvalidInputError } from "../errors.js";
 import { fromHex, toHex } from "../hex.js";
+import { ID_BYTES } from "../numbers.js";
 import { OutboxFullError } from "./errors.js";
 import { chance, noPause, pauseAfter, secondsLeft } from "./pauses.js";
 import { sealed, unsealed } from "./sealed.js";
@@ -25,7 +26,6 @@ import { inTurn } from "./turns.js";
 import { isDelivered, isFinal } from "./upload.js";
 
 const NAME = "LDPBOX1\n";
-const ID_BYTES = 16;
 
 /**
  * What became of the reports in an outbox: how many were `delivered` in this call; how many are `waiting` to be tried

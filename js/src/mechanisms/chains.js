@@ -3,7 +3,7 @@
 
 import { noiseBits } from "../biased_bits.js";
 import { PlanError } from "../errors.js";
-import { expBelow, ONE } from "../exact.js";
+import { expBelow, isAbove, ONE } from "../exact.js";
 import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
 import { bitRatio, unary } from "./unary.js";
 
@@ -34,10 +34,7 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
   };
 
   /** @param {bigint} noise */
-  const isPrivate = (noise) => {
-    const [numerator, denominator] = ratioWith(noise);
-    return numerator * ONE <= most * denominator;
-  };
+  const isPrivate = (noise) => !isAbove(ratioWith(noise), [most, ONE]);
 
   // The smallest noise with which one report is private enough. More noise never makes the ratio larger.
   let leaky = 0n;

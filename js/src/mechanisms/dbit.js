@@ -2,12 +2,11 @@
 
 import { bitLength, byteLength, write } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
+import { MOST_ANSWERS } from "../numbers.js";
 import { halves } from "../random.js";
 import { checkWhole } from "../whole.js";
 import { WHOLE } from "./mechanism.js";
 import { leastNoise } from "./unary.js";
-
-const MOST_ANSWERS = 4096;
 
 /**
  * @param {import("./mechanism.js").Asked} asked

@@ -1,8 +1,8 @@
 // Local hashing (`olh`, `blh`, `llh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
 
 import { bitLength, fromFields } from "../bitstrings.js";
-import { expBelow, ONE } from "../exact.js";
-import { WHOLE } from "./mechanism.js";
+import { expBelow, largest, ONE } from "../exact.js";
+import { precision, WHOLE } from "./mechanism.js";
 import { privateTruth, response, symbolRatio } from "./symbols.js";
 
 /** @typedef {import("./mechanism.js").Asked} Asked */
@@ -80,14 +80,11 @@ function mix(word) {
 export function linearHashing({ size, epsilon }) {
   const degree = bitLength(size - 1);
   const others = 2 ** degree - 1;
-  let [symbolBits, truth] = [1, 0n];
-  let least = /** @type {[bigint, bigint] | undefined} */ (undefined);
-  for (let bits = 1; bits <= degree; bits++) {
-    const candidate = privateTruth(2 ** bits, epsilon);
-    const variance = linearVariance(degree, bits, candidate);
-    if (!least || variance[0] * least[1] < least[0] * variance[1])
-      [symbolBits, truth, least] = [bits, candidate, variance];
-  }
+  const choices = Array.from({ length: degree }, (_, i) => {
+    const truth = privateTruth(2 ** (i + 1), epsilon);
+    return { symbolBits: i + 1, truth, precision: linearPrecision(degree, i + 1, truth) };
+  });
+  const { symbolBits, truth } = largest(choices, (choice) => choice.precision);
   const polynomial = 2 ** degree + LOW_TERMS[degree - 1];
   const shared = hashed(
     2 ** symbolBits,
@@ -103,23 +100,18 @@ export function linearHashing({ size, epsilon }) {
 }
 
 /**
- * The variance per user, q(1 - q)/(p - q)^2, as a fraction. (Its denominator is 0 where holders and others report
- * alike.)
  * @param {number} degree
  * @param {number} bits
  * @param {bigint} truth
- * @returns {[bigint, bigint]}
  */
-function linearVariance(degree, bits, truth) {
+function linearPrecision(degree, bits, truth) {
   // p is kept/whole; a report supports another item with `kept` if their hashes are equal, and else with `other`.
   const [field, symbols] = [1n << BigInt(degree), 1n << BigInt(bits)];
   const other = WHOLE - truth;
   const kept = symbols * truth + other;
   const colliding = field / symbols - 1n;
-  const whole = WHOLE * symbols * (field - 1n);
-  const p = kept * (field - 1n);
   const q = kept * colliding + other * (field - 1n - colliding);
-  return [q * (whole - q), (p - q) ** 2n];
+  return precision(kept * (field - 1n), q, WHOLE * symbols * (field - 1n));
 }
 
 /**

@@ -28,4 +28,13 @@
 
 export const WHOLE = 1n << 64n;
 
+/**
+ * What one user tells about an item: (p - q)^2/(q (1 - q)), the reciprocal of the variance.
+ * @param {bigint} p how often a report supports the held item, out of `whole`
+ * @param {bigint} q how often it supports another item
+ * @param {bigint} whole
+ * @returns {Ratio}
+ */
+export const precision = (p, q, whole) => (p > q ? [(p - q) ** 2n, q * (whole - q)] : [0n, 1n]);
+
 export const ONCE_TOO_LARGE = "this plan cannot be used: one report of this chain cannot spend as much as once says";
