@@ -7,6 +7,8 @@ import { isWhole } from "./whole.js";
 
 /** @typedef {string | number | boolean} Item */
 
+export const NO_OTHER = "this plan has no catch-all item: to stay silent would tell that a value is not listed";
+
 export class Domain {
   /** @param {unknown} given the domain of a plan: items or a size, and perhaps a catch-all item `other` */
   constructor(given) {
@@ -47,9 +49,7 @@ export class Domain {
     }
     const found = this.find(value) ?? this.otherIndex;
     if (found === undefined) {
-      throw new UnknownItemError(
-        "the value is not an item of this plan, which has no catch-all item; to stay silent would tell just that",
-      );
+      throw new UnknownItemError(`the value is not an item of this plan, and ${NO_OTHER}`);
     }
     return found;
   }
@@ -72,9 +72,7 @@ export function checkedSize(size) {
 function checkedItems(items) {
   if (!Array.isArray(items)) throw misshapen();
   const isItem = (/** @type {unknown} */ item) =>
-    typeof item === "string" ||
-    typeof item === "boolean" ||
-    (typeof item === "number" && Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+    typeof item === "number" ? Math.abs(item) < 2 ** 53 : /string|boolean/.test(typeof item);
   const halfCharacter = /\p{Surrogate}/u; // it has no bytes
   if (!items.every(isItem) || halfCharacter.test(items.join("\n")))
     throw new PlanError("this plan cannot be used: an item is neither text, number nor boolean");

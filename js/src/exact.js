@@ -85,6 +85,13 @@ export const largest = (candidates, fraction) =>
   candidates.reduce((best, next) => (isAbove(fraction(next), fraction(best)) ? next : best));
 
 /**
+ * The whole number nearest to a fraction, and the larger of two.
+ * @param {bigint} numerator
+ * @param {bigint} denominator
+ */
+export const rounded = (numerator, denominator) => (2n * numerator + denominator) / (2n * denominator);
+
+/**
  * The largest threshold that is at most this fraction of 2^64.
  * @param {bigint} numerator
  * @param {bigint} denominator

@@ -113,8 +113,8 @@ export function keyedWords(key) {
   return new Words(() => {
     const out = new Uint32Array((size = Math.min(2 * size, MOST_AT_ONCE)));
     for (let at = 0; at < size; at += 4) {
-      block.fill(0);
-      block[2] = Math.floor(counter / 2 ** 32);
+      block[0] = block[1] = 0;
+      block[2] = counter / 2 ** 32; // rounded down
       block[3] = counter++;
       encrypt(keys, block);
       for (let i = 0; i < 4; i++) out[at + i] = swapped(block[i]);

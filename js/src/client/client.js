@@ -1,7 +1,7 @@
 // A device that is asked for its value, perhaps again and again, and answers within a budget.
 
 import { InvalidInputError } from "../errors.js";
-import { checkDemands, checkedLimits } from "../limits.js";
+import { checkDemands } from "../limits.js";
 import { MOST_REMEMBERED } from "../numbers.js";
 import { Plan } from "../plan.js";
 import { freshWords, keyedWords } from "../random.js";
@@ -136,7 +136,7 @@ export class Client {
   };
 
   #neededUpload() {
-    if (!this.#upload) throw new InvalidInputError("this client does not know where to send reports: it needs the option upload");
+    if (!this.#upload) throw new InvalidInputError("to send reports, this client needs the option upload");
     return this.#upload;
   }
 }
@@ -148,6 +148,6 @@ export class Client {
  */
 function accepted(plan, limits) {
   if (!(plan instanceof Plan)) return Plan.parse(plan, limits);
-  checkDemands(plan, checkedLimits(limits));
+  checkDemands(plan, limits);
   return plan;
 }

@@ -28,8 +28,8 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
    * @param {bigint} noise
    */
   const ratioWith = (noise) => {
-    const { parameters } = first;
-    const [p, q] = [parameters.keep, parameters.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
+    const { keep, noise: other } = first._parameters;
+    const [p, q] = [keep, other].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
     return bitRatio(p, q, WHOLE * WHOLE);
   };
 
@@ -50,9 +50,9 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
   const draw = noiseBits(size, noise);
   return {
     ...first,
-    parameters: { ...first.parameters, again_keep: keepWith(noise), again_noise: noise },
-    ratioOnce: ratioWith(noise),
-    again: (permanent, words) => {
+    _parameters: { ...first._parameters, again_keep: keepWith(noise), again_noise: noise },
+    _ratioOnce: ratioWith(noise),
+    _again: (permanent, words) => {
       const tails = symmetric ? permanent : toss(words);
       return draw(words).map((lit, i) =>
         symmetric ? permanent[i] ^ lit : (permanent[i] & ~tails[i]) | (~permanent[i] & lit),

@@ -20,11 +20,11 @@ export function dbit({ size, epsilon, answers }) {
   const itemBits = bitLength(size - 1);
   const bits = answers * (itemBits + 1);
   return {
-    parameters: { keep, noise },
-    bits,
-    rounds: answers,
-    ratio: [WHOLE - noise, noise],
-    permanent: (index, words) => {
+    _parameters: { keep, noise },
+    _bits: bits,
+    _rounds: answers,
+    _ratio: [WHOLE - noise, noise],
+    _permanent: (index, words) => {
       const drawn = new Set(); // Floyd's algorithm, as for subsets
       for (let last = size - answers; last < size; last++) {
         const item = words.below(last + 1);

@@ -1,7 +1,7 @@
 // Local hashing (`olh`, `blh`, `llh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
 
 import { bitLength, fromFields } from "../bitstrings.js";
-import { expBelow, largest, ONE } from "../exact.js";
+import { expBelow, largest, ONE, rounded } from "../exact.js";
 import { precision, WHOLE } from "./mechanism.js";
 import { privateTruth, response, symbolRatio } from "./symbols.js";
 
@@ -16,15 +16,15 @@ import { privateTruth, response, symbolRatio } from "./symbols.js";
  * @param {number} functionBits
  * @param {(words: Words) => number} draw a hash function, as the number that identifies it
  * @param {(identity: number, item: number) => number} hash
- * @returns {Omit<Mechanism, "parameters">}
+ * @returns {Omit<Mechanism, "_parameters">}
  */
 function hashed(symbols, truth, functionBits, draw, hash) {
   const respond = response(symbols, truth);
   const symbolBits = bitLength(symbols - 1);
   return {
-    bits: functionBits + symbolBits,
-    ratio: symbolRatio(symbols, truth),
-    permanent: (index, words) => {
+    _bits: functionBits + symbolBits,
+    _ratio: symbolRatio(symbols, truth),
+    _permanent: (index, words) => {
       const identity = draw(words);
       return fromFields([
         [identity, functionBits],
@@ -41,11 +41,11 @@ function hashed(symbols, truth, functionBits, draw, hash) {
 export const localHashing =
   (binary) =>
   ({ epsilon }) => {
-    const symbols = binary ? 2 : Math.max(2, Number((2n * expBelow(epsilon) + 3n * ONE) / (2n * ONE)));
+    const symbols = binary ? 2 : Number(rounded(expBelow(epsilon) + ONE, ONE));
     const truth = privateTruth(symbols, epsilon);
     const draw = (/** @type {Words} */ words) => (words.next(), words.low);
     return {
-      parameters: { hash: "triple32", symbols, truth },
+      _parameters: { hash: "triple32", symbols, truth },
       ...hashed(symbols, truth, 32, draw, (seed, item) => localHash(seed, item, symbols)),
     };
   };
@@ -94,7 +94,7 @@ export function linearHashing({ size, epsilon }) {
     (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
   );
   return {
-    parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
+    _parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
     ...shared,
   };
 }

@@ -13,14 +13,14 @@
 /**
  * @template [Held=number] what a user holds: the index of an item, or the ascending indices of a set
  * @typedef {object} Mechanism
- * @property {Record<string, number | string | bigint>} parameters what the plan must have under this name, derived again
- * @property {number} bits the length of a report
- * @property {number} [rounds] of drawing, one after the other
- * @property {Ratio} ratio the largest ratio of the probabilities of one permanent response under two values: e^epsilon
- * @property {Ratio} [ratioOnce] the same for one report of a chain
- * @property {(held: Held, words: Words) => Uint8Array<ArrayBuffer>} permanent the permanent response to what is held
- * @property {(response: Uint8Array, words: Words) => Uint8Array<ArrayBuffer>} [again] a report of a chain
- * @property {(report: Uint8Array) => void} [check] refuse what no client makes, once the unused bits are checked
+ * @property {Record<string, number | string | bigint>} _parameters what the plan must have under this name, derived again
+ * @property {number} _bits the length of a report
+ * @property {number} [_rounds] of drawing, one after the other
+ * @property {Ratio} _ratio the largest ratio of the probabilities of one permanent response under two values: e^epsilon
+ * @property {Ratio} [_ratioOnce] the same for one report of a chain
+ * @property {(held: Held, words: Words) => Uint8Array<ArrayBuffer>} _permanent the permanent response to what is held
+ * @property {(response: Uint8Array, words: Words) => Uint8Array<ArrayBuffer>} [_again] a report of a chain
+ * @property {(report: Uint8Array) => void} [_check] refuse what no client makes, once the unused bits are checked
  */
 
 /** @typedef {import("../exact.js").Ratio} Ratio */

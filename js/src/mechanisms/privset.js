@@ -3,7 +3,7 @@
 
 import { byteLength } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
-import { expBelow, largest, ONE, roundedDown } from "../exact.js";
+import { expBelow, largest, ONE, rounded, roundedDown } from "../exact.js";
 import { itemOr } from "../item_sets.js";
 import { MOST_HELD_BY_PRIVSET } from "../numbers.js";
 import { checkWhole } from "../whole.js";
@@ -20,18 +20,18 @@ export function privset({ size, epsilon, setSize }) {
   const elements = size + setSize;
   const e = expBelow(epsilon);
   const each = BigInt(setSize) * (e + ONE);
-  const near = (2n * BigInt(elements) * ONE + each) / (2n * each); // elements/(setSize (e^epsilon + 1)), rounded
+  const near = rounded(BigInt(elements) * ONE, each);
   const laws = [near - 1n, near].map((k) => lawOf(size, setSize, k, e - ONE));
-  const { subset, hits, ratio } = largest(laws, (law) => law.precision);
+  const { subset, hits, _ratio } = largest(laws, (law) => law.precision);
   let sum = 0n;
   const ends = hits.map((hit) => (sum += hit));
 
   return {
-    parameters: { subset, hits: hits.join() },
-    bits: elements,
-    rounds: subset,
-    ratio,
-    permanent: (held, words) => {
+    _parameters: { subset, hits: hits.join() },
+    _bits: elements,
+    _rounds: subset,
+    _ratio,
+    _permanent: (held, words) => {
       // No branch depends on the set: the first places stand for the padded set, and change places with it at the end.
       const count = held.length;
       const start = words.scaled(count) * +(count > setSize);
@@ -96,7 +96,7 @@ function lawOf(size, setSize, near, growth) {
   return {
     subset: Number(k),
     hits,
-    ratio: largest([/** @type {Ratio} */ ([1n, 1n]), ...ratios], (ratio) => ratio),
+    _ratio: largest([/** @type {Ratio} */ ([1n, 1n]), ...ratios], (ratio) => ratio),
     precision: precision(d * kept, m * other, (d + m) * d * m * WHOLE),
   };
 }

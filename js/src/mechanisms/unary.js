@@ -17,7 +17,7 @@ export const leastNoise = (epsilon, halved = false) => roundedUp(ONE, ONE + expB
 /**
  * @param {boolean} symmetric whether ones and zeros are flipped alike (`sue`), or the held item's bit is set with 1/2
  *   (`oue`)
- * @returns {(asked: Asked) => Mechanism & { parameters: { keep: bigint, noise: bigint } }}
+ * @returns {(asked: Asked) => Mechanism & { _parameters: { keep: bigint, noise: bigint } }}
  */
 export const unary =
   (symmetric) =>
@@ -27,10 +27,10 @@ export const unary =
     const threshold = halves(keep);
     const draw = noiseBits(size, noise);
     return {
-      parameters: { keep, noise },
-      bits: size,
-      ratio: bitRatio(keep, noise, WHOLE),
-      permanent: (index, words) => {
+      _parameters: { keep, noise },
+      _bits: size,
+      _ratio: bitRatio(keep, noise, WHOLE),
+      _permanent: (index, words) => {
         const own = words.event(threshold);
         const lit = draw(words); // all bits get noise, and then the bit of the held item is replaced
         const bit = index & 7;
