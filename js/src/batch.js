@@ -6,6 +6,4 @@ import { fromHex } from "./hex.js";
  * What comes before the report in a batch of one.
  * @param {string} fingerprint
  */
-export const headerOfOne = (fingerprint) => fromHex(`${LDP1}${fingerprint.slice(0, 32)}01000000`);
-
-const LDP1 = "4c445031"; // these letters, in hex
+export const headerOfOne = (fingerprint) => fromHex(`4c445031${fingerprint.slice(0, 32)}01000000`); // LDP1, plan, 1

@@ -13,23 +13,14 @@
 
 const DIGITS = 448n; // binary digits after the point
 export const ONE = 1n << DIGITS;
-const MARGIN = 10n ** 90n;
 const HALVINGS = 24n;
 
 /**
  * A float as a whole number out of 2^448. (Digits past that are cut off: an epsilon that needs them is too small to
  * use.)
- * @param {number} x at least 0
+ * @param {number} x from 0 to 2^23
  */
-function fixed(x) {
-  let scaled = 0n;
-  for (let shift = 0n; x && shift <= DIGITS; shift += 32n) {
-    const whole = Math.floor(x);
-    scaled += (BigInt(whole) << DIGITS) >> shift;
-    x = (x - whole) * 2 ** 32; // exact: a float loses its leading digits here, and never its last
-  }
-  return scaled;
-}
+const fixed = (x) => BigInt(Math.floor(x * 2 ** 1000)) >> (1000n - DIGITS); // the product is exact
 
 /**
  * e^x. The series is summed at x/2^24, where it is short, and the result is squared 24 times.
@@ -49,7 +40,7 @@ function exp(x) {
  */
 export function expBelow(epsilon, halved = false) {
   const e = exp(fixed(epsilon) >> (halved ? 1n : 0n));
-  return e - e / MARGIN;
+  return e - e / 10n ** 90n;
 }
 
 /**
@@ -65,7 +56,7 @@ export function logRoundedUp([numerator, denominator]) {
   let sum = guess;
   for (let power = rest, n = 1n; power; power = (-power * rest) / ONE) sum += power / n++;
   sum += sum / 10n ** 95n;
-  const drop = BigInt(Math.max(0, sum.toString(2).length - 53));
+  const drop = BigInt(sum.toString(2).length - 53);
   return (Number(-(-sum >> drop)) * 2 ** Number(drop)) / 2 ** Number(DIGITS);
 }
 
@@ -97,10 +88,3 @@ export const rounded = (numerator, denominator) => (2n * numerator + denominator
  * @param {bigint} denominator
  */
 export const roundedDown = (numerator, denominator) => (numerator << 64n) / denominator;
-
-/**
- * The smallest threshold that is at least this fraction of 2^64.
- * @param {bigint} numerator
- * @param {bigint} denominator
- */
-export const roundedUp = (numerator, denominator) => ((numerator << 64n) + denominator - 1n) / denominator;

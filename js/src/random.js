@@ -5,8 +5,6 @@ import { encrypt, expandKey } from "./aes.js";
 import { InvalidInputError } from "./errors.js";
 import { LEAST_FRESH, LEAST_KEYED, MOST_AT_ONCE } from "./numbers.js";
 
-const NOTHING = new Uint32Array(0);
-
 /** A source of random words: `next()` puts the next one into `low` and `high`, each a whole number below 2^32. */
 export class Words {
   /** @param {() => Uint32Array} refill gives the next halves, the low one of each word first */
@@ -15,7 +13,7 @@ export class Words {
     this.high = 0;
     this.refill = refill;
     /** @type {Uint32Array} */
-    this.block = NOTHING;
+    this.block = new Uint32Array();
     this.at = 0;
   }
 

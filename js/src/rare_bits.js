@@ -10,15 +10,18 @@ import { halves, isBelow } from "./random.js";
 
 /** @typedef {import("./random.js").Words} Words */
 
-/** With a threshold of at most this, the wire format jumps. */
-export const MOST_RARE = 1n << 59n;
-
 /**
  * @param {number} size
  * @param {bigint} threshold
  */
 export function rareBits(size, threshold) {
-  const edges = exactEdges(threshold);
+  // The edges, as whole numbers out of 2^(64 * 254).
+  let power = 1n << (64n * 254n);
+  const whole = power;
+  const edges = Array.from({ length: REACH }, () => {
+    power -= (power * threshold) >> 64n;
+    return whole - power;
+  });
   const firstDigits = edges.map((edge) => halves(edge >> (64n * 253n)));
 
   /**
@@ -67,18 +70,4 @@ export function rareBits(size, threshold) {
     }
     return lit;
   };
-}
-
-/**
- * The edges, as whole numbers out of 2^(64 * 254).
- * @param {bigint} threshold
- */
-function exactEdges(threshold) {
-  const edges = [];
-  let power = 1n;
-  for (let j = 1n; j <= 254n; j++) {
-    power *= (1n << 64n) - threshold;
-    edges.push((1n << (64n * 254n)) - (power << (64n * (254n - j))));
-  }
-  return edges;
 }

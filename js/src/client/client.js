@@ -52,7 +52,8 @@ export class Client {
   constructor(plan, options = {}) {
     const { most = 8, upload, token, mostWaiting = 100, withoutStorage } = options;
     /** The plan, as it was accepted. */
-    this.plan = accepted(plan, options);
+    this.plan = plan instanceof Plan ? plan : Plan.parse(plan, options);
+    checkDemands(this.plan, options);
     /** The cap: what this device spends at most. */
     this.most = most;
     const store = explained(options.store ?? browserStore(withoutStorage === "forget"));
@@ -139,15 +140,4 @@ export class Client {
     if (!this.#upload) throw new InvalidInputError("to send reports, this client needs the option upload");
     return this.#upload;
   }
-}
-
-/**
- * The plan, if it asks no more of this device than these limits.
- * @param {Plan | string} plan
- * @param {import("../limits.js").Limits} limits
- */
-function accepted(plan, limits) {
-  if (!(plan instanceof Plan)) return Plan.parse(plan, limits);
-  checkDemands(plan, limits);
-  return plan;
 }

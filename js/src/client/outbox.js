@@ -172,11 +172,8 @@ function read(bytes) {
 }
 
 /**
- * The same things, beginning at a random place.
+ * The same things, beginning at a random place. The list that was given is changed.
  * @template T
  * @param {T[]} things
  */
-function turned(things) {
-  const first = Math.floor(chance() * things.length);
-  return [...things.slice(first), ...things.slice(0, first)];
-}
+const turned = (things) => things.concat(things.splice(0, chance() * things.length));

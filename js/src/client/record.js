@@ -28,19 +28,6 @@ const NAME = "LDPDEV1\n";
  */
 export const newDevice = () => ({ generation: 0n, secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)), paid: new Map() });
 
-/**
- * The next generation, in which the digest is paid for.
- * @param {Payments} payments
- * @param {string} digest
- * @param {number} epsilon
- * @returns {Payments}
- */
-export const withPayment = ({ generation, secret, paid }, digest, epsilon) => ({
-  generation: generation + 1n,
-  secret,
-  paid: new Map(paid).set(digest, epsilon),
-});
-
 /** @param {Payments} payments */
 export function written({ generation, secret, paid }) {
   const content = new DataView(new ArrayBuffer(HEADER_BYTES + paid.size * ENTRY_BYTES));

@@ -5,11 +5,11 @@ import { joined, sha256 } from "../sha256.js";
 
 /**
  * @param {string} name 8 characters that say what the content is
- * @param {...Uint8Array} parts of the content
+ * @param {Uint8Array} content
  */
-export function sealed(name, ...parts) {
-  const content = joined(new TextEncoder().encode(name), ...parts);
-  return joined(content, sha256(content));
+export function sealed(name, content) {
+  const named = joined(new TextEncoder().encode(name), content);
+  return joined(named, sha256(named));
 }
 
 /**

@@ -1,7 +1,7 @@
 // Unary encoding (`sue`, `oue`): a report has one bit for each item, and every bit gets its own noise.
 
 import { noiseBits } from "../biased_bits.js";
-import { expBelow, ONE, roundedUp } from "../exact.js";
+import { expBelow, ONE, roundedDown } from "../exact.js";
 import { halves } from "../random.js";
 import { WHOLE } from "./mechanism.js";
 
@@ -12,7 +12,10 @@ import { WHOLE } from "./mechanism.js";
  * The smallest probability that a bit of another item is lit: 1/(1 + e^epsilon), rounded up.
  * @param {number} epsilon
  */
-export const leastNoise = (epsilon, halved = false) => roundedUp(ONE, ONE + expBelow(epsilon, halved));
+export function leastNoise(epsilon, halved = false) {
+  const e = expBelow(epsilon, halved);
+  return WHOLE - roundedDown(e, ONE + e);
+}
 
 /**
  * @param {boolean} symmetric whether ones and zeros are flipped alike (`sue`), or the held item's bit is set with 1/2
