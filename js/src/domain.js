@@ -18,13 +18,13 @@ export class Domain {
     if (Object.keys(rest).length || listed === "size" in given) throw misshapen();
     /** @type {readonly Item[] | undefined} */
     this.items = listed ? checkedItems(items) : undefined;
-    this.size = this.items ? this.items.length : checkedSize(size);
+    this.size = this.items?.length ?? checkedSize(size);
     // A Map tells 1, "1" and true apart, as canonical JSON does.
-    this.places = this.items && placesOf(this.items);
+    this._places = this.items && placesOf(this.items);
     this.other = /** @type {Item | undefined} */ (other);
     if ("other" in given) {
-      this.otherIndex = this.find(other);
-      if (this.otherIndex === undefined)
+      this._otherIndex = this._find(other);
+      if (this._otherIndex === undefined)
         throw new PlanError("this plan cannot be used: its catch-all is not one of its items");
     }
   }
@@ -34,8 +34,8 @@ export class Domain {
    * @param {unknown} value
    * @returns {number | undefined}
    */
-  find(value) {
-    if (this.places) return this.places.get(value);
+  _find(value) {
+    if (this._places) return this._places.get(value);
     return isWhole(value, 0, this.size - 1) ? value + 0 : undefined; // -0 is 0
   }
 
@@ -47,7 +47,7 @@ export class Domain {
     if (Array.isArray(value) || ArrayBuffer.isView(value)) {
       throw new UnknownItemError("a value is one item, and a list was given");
     }
-    const found = this.find(value) ?? this.otherIndex;
+    const found = this._find(value) ?? this._otherIndex;
     if (found === undefined) {
       throw new UnknownItemError(`the value is not an item of this plan, and ${NO_OTHER}`);
     }

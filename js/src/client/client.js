@@ -137,7 +137,7 @@ export class Client {
   };
 
   #neededUpload() {
-    if (!this.#upload) throw new InvalidInputError("to send reports, this client needs the option upload");
+    if (!this.#upload) throw new InvalidInputError("this client does not know where to send reports: it needs the option upload");
     return this.#upload;
   }
 }

@@ -114,7 +114,7 @@ export class Outbox {
   #refuseIfFull(box) {
     if (box.waiting.size >= this.#most) {
       throw new OutboxFullError(
-        `${this.#most} reports are waiting to be sent, and no more are taken: does the server answer at this address?`,
+        `${this.#most} reports are waiting to be sent, and no more are taken: see whether the server answers at this address`,
       );
     }
     return false;

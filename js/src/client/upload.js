@@ -51,7 +51,7 @@ export function byHttp(address, fingerprint, token) {
     throw new InvalidInputError(`reports are uploaded to an http:// or https:// address, not to ${address.slice(0, 100)}`);
   }
   if (url.username || url.password) {
-    throw new InvalidInputError("give a token instead of an address with a user name and a password");
+    throw new InvalidInputError("an address for uploads has no user name and no password; give a token instead");
   }
   if (token !== undefined && !/^[!-~]+$/.test(token)) {
     throw new InvalidInputError("a token is visible ASCII characters without spaces");

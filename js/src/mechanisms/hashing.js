@@ -82,9 +82,9 @@ export function linearHashing({ size, epsilon }) {
   const others = 2 ** degree - 1;
   const choices = Array.from({ length: degree }, (_, i) => {
     const truth = privateTruth(2 ** (i + 1), epsilon);
-    return { symbolBits: i + 1, truth, precision: linearPrecision(degree, i + 1, truth) };
+    return { symbolBits: i + 1, truth, _precision: linearPrecision(degree, i + 1, truth) };
   });
-  const { symbolBits, truth } = largest(choices, (choice) => choice.precision);
+  const { symbolBits, truth } = largest(choices, (choice) => choice._precision);
   const polynomial = 2 ** degree + LOW_TERMS[degree - 1];
   const shared = hashed(
     2 ** symbolBits,
@@ -100,6 +100,7 @@ export function linearHashing({ size, epsilon }) {
 }
 
 /**
+ * The precision with symbols of so many bits.
  * @param {number} degree
  * @param {number} bits
  * @param {bigint} truth

@@ -1,4 +1,7 @@
 // What every mechanism gives, and what a plan asks of it.
+//
+// Names that begin with an underscore are for this module alone: the build makes them shorter. Names without one are those
+// of plans and of what people import.
 
 /**
  * What a plan says.

@@ -20,9 +20,9 @@ export function privset({ size, epsilon, setSize }) {
   const elements = size + setSize;
   const e = expBelow(epsilon);
   const each = BigInt(setSize) * (e + ONE);
-  const near = rounded(BigInt(elements) * ONE, each);
+  const near = rounded(BigInt(elements) * ONE, each); // elements/(setSize (e^epsilon + 1)), rounded
   const laws = [near - 1n, near].map((k) => lawOf(size, setSize, k, e - ONE));
-  const { subset, hits, _ratio } = largest(laws, (law) => law.precision);
+  const { subset, hits, _ratio } = largest(laws, (law) => law._precision);
   let sum = 0n;
   const ends = hits.map((hit) => (sum += hit));
 
@@ -86,7 +86,7 @@ function lawOf(size, setSize, near, growth) {
   while (hits.at(-1) === 0n) hits.pop();
   const common = hits.reduce((sum, hit, i) => sum + BigInt(i + 1) * hit, 0n);
   const rest = hits.reduce((left, hit) => left - hit, WHOLE);
-  // p is d kept/whole and q is m other/whole, because m p + d q = k.
+  // The held items are reported with p = d kept/whole, the others with q = m other/whole: m p + d q = k.
   const kept = rest * k * m + (d + m) * common;
   const other = (d + m) * k * WHOLE - kept;
   const ratios = hits.map((hit, i) => {
@@ -97,6 +97,6 @@ function lawOf(size, setSize, near, growth) {
     subset: Number(k),
     hits,
     _ratio: largest([/** @type {Ratio} */ ([1n, 1n]), ...ratios], (ratio) => ratio),
-    precision: precision(d * kept, m * other, (d + m) * d * m * WHOLE),
+    _precision: precision(d * kept, m * other, (d + m) * d * m * WHOLE),
   };
 }

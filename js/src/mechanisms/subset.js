@@ -15,7 +15,7 @@ import { WHOLE } from "./mechanism.js";
 export function subset({ size, epsilon }) {
   const e = expBelow(epsilon);
   const d = BigInt(size);
-  const k = rounded(d * ONE, e + ONE) || 1n;
+  const k = rounded(d * ONE, e + ONE) || 1n; // d/(e^epsilon + 1), rounded
   const keep = roundedDown(k * e, k * e + (d - k) * ONE);
   const threshold = halves(keep);
   const first = size - Number(k);
