@@ -88,16 +88,20 @@ import { FILES, runVectors } from "./test/vectors.js";
 import { readFileSync } from "node:fs";
 
 const folder = process.argv[1];
-const files = Object.fromEntries(FILES.map((name) => [name, JSON.parse(readFileSync(`${folder}/${name}.json`, "utf8"))]));
+const parsed = (name) => JSON.parse(readFileSync(`${folder}/${name}.json`, "utf8"));
+const files = Object.fromEntries(FILES.map((name) => [name, parsed(name)]));
 const { cases, failures } = runVectors(files, built);
 
 const records = new Map();
-const store = { change: async (name, update) => { records.set(name, update(records.get(name)) ?? records.get(name)); } };
+const store = {
+  change: async (name, update) => { records.set(name, update(records.get(name)) ?? records.get(name)); },
+};
 const sent = [];
 const client = new built.Client(files.grr.good[0].plan, { store, upload: (body) => { sent.push(body.length); } });
 const { delivered, waiting, pause, dropped, trouble } = await client.send("tea");
 const { generation, secret, paid } = read(records.get("device"));
-const box = JSON.parse(new TextDecoder().decode(records.get(`outbox-${client.plan.fingerprint.slice(0, 16)}`).slice(8, -32)));
+const kept = records.get(`outbox-${client.plan.fingerprint.slice(0, 16)}`);
+const box = JSON.parse(new TextDecoder().decode(kept.slice(8, -32)));
 console.log(JSON.stringify({
   cases, failures, sent, delivered, waiting, pause, dropped, trouble, box,
   device: [`${generation}`, secret.length, paid.size], spent: await client.spent() === client.plan.epsilon,
