@@ -1,5 +1,7 @@
 // AES-128 (FIPS 197), encryption only, with one table. The browser's own is asynchronous.
 
+import { turnedRight } from "./sha256.js";
+
 const SBOX = new Uint8Array(256);
 const TABLE = new Int32Array(256); // SubBytes and MixColumns of one byte in row 0, as the column that it adds to
 
@@ -22,14 +24,14 @@ SBOX.forEach((byte, i) => {
 });
 
 /**
- * @param {number} word
- * @param {number} by
+ * SubBytes of one byte of each of these columns: of those that ShiftRows takes, or all of the same one.
+ * @param {number} a
+ * @param {number} b
+ * @param {number} c
+ * @param {number} d
  */
-const turnedRight = (word, by) => (word >>> by) | (word << (32 - by));
-
-/** @param {number} word */
-const substitute = (word) =>
-  (SBOX[word >>> 24] << 24) | (SBOX[(word >>> 16) & 255] << 16) | (SBOX[(word >>> 8) & 255] << 8) | SBOX[word & 255];
+const substitute = (a, b, c, d) =>
+  (SBOX[a >>> 24] << 24) | (SBOX[(b >>> 16) & 255] << 16) | (SBOX[(c >>> 8) & 255] << 8) | SBOX[d & 255];
 
 /**
  * @param {Uint8Array} key 16 bytes
@@ -41,7 +43,7 @@ export function expandKey(key) {
   for (let i = 4, constant = 1; i < 44; i++) {
     let word = words[i - 1];
     if (i % 4 === 0) {
-      word = substitute(turnedRight(word, 24)) ^ (constant << 24);
+      word = turnedRight(substitute(word, word, word, word), 24) ^ (constant << 24);
       constant = doubled(constant);
     }
     words[i] = words[i - 4] ^ word;
@@ -68,10 +70,11 @@ export function encrypt(keys, block) {
     b = f;
     c = g;
   }
-  block[0] = lastColumn(a, b, c, d) ^ keys[40];
-  block[1] = lastColumn(b, c, d, a) ^ keys[41];
-  block[2] = lastColumn(c, d, a, b) ^ keys[42];
-  block[3] = lastColumn(d, a, b, c) ^ keys[43];
+  // The last round does not mix.
+  block[0] = substitute(a, b, c, d) ^ keys[40];
+  block[1] = substitute(b, c, d, a) ^ keys[41];
+  block[2] = substitute(c, d, a, b) ^ keys[42];
+  block[3] = substitute(d, a, b, c) ^ keys[43];
 }
 
 /**
@@ -89,12 +92,3 @@ function column(a, b, c, d) {
     turnedRight(TABLE[d & 255], 24)
   );
 }
-
-/**
- * One column after the last round, which does not mix.
- * @param {number} a
- * @param {number} b
- * @param {number} c
- * @param {number} d
- */
-const lastColumn = (a, b, c, d) => substitute((a & 0xff000000) | (b & 0xff0000) | (c & 0xff00) | (d & 255));

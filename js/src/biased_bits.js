@@ -1,11 +1,10 @@
 // Independent random bits that are 1 with a given probability: drawn for all items together, digit by digit.
 
 import { byteLength } from "./bitstrings.js";
-import { rareBits, MOST_RARE } from "./rare_bits.js";
+import { EAGER_DIGITS } from "./numbers.js";
+import { rareBits } from "./rare_bits.js";
 
 /** @typedef {import("./random.js").Words} Words */
-
-const EAGER_DIGITS = 9; // read for all items; the wire format reads later digits only where they are needed
 
 /**
  * A function that draws `size` bits, each 1 with probability threshold/2^64.
@@ -13,7 +12,7 @@ const EAGER_DIGITS = 9; // read for all items; the wire format reads later digit
  * @param {bigint} threshold
  */
 export function noiseBits(size, threshold) {
-  const draw = (threshold > MOST_RARE ? biasedBits : rareBits)(size, threshold);
+  const draw = (threshold > 1n << 59n ? biasedBits : rareBits)(size, threshold); // as the wire format says
   return (/** @type {Words} */ words) => {
     const halves = draw(words); // of 32 bits; those past the last bit are 0
     const bytes = new Uint8Array(byteLength(size));
@@ -37,21 +36,14 @@ function biasedBits(size, threshold) {
     const lit = new Uint32Array(2 * columns);
     const open = undecided.slice();
     for (let place = 0; place < digits.length; place++) {
-      const one = digits[place] === "1";
+      const one = -Number(digits[place]); // the digit of the threshold, 32 times
       for (let at = 0; at < 2 * columns; at += 2) {
         if (place >= EAGER_DIGITS && !(open[at] | open[at + 1])) continue;
         words.next();
-        const low = open[at] & words.low;
-        const high = open[at + 1] & words.high;
-        if (one) {
-          lit[at] |= open[at] ^ low;
-          lit[at + 1] |= open[at + 1] ^ high;
-          open[at] = low;
-          open[at + 1] = high;
-        } else {
-          open[at] ^= low;
-          open[at + 1] ^= high;
-        }
+        lit[at] |= open[at] & ~words.low & one;
+        lit[at + 1] |= open[at + 1] & ~words.high & one;
+        open[at] &= words.low ^ ~one;
+        open[at + 1] &= words.high ^ ~one;
       }
     }
     return lit;

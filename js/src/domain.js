@@ -2,11 +2,12 @@
 
 import { isObject } from "./canonical_json.js";
 import { PlanError, UnknownItemError } from "./errors.js";
+import { LARGEST_SIZE } from "./numbers.js";
 import { isWhole } from "./whole.js";
 
-export const LARGEST_SIZE = 2 ** 32;
-
 /** @typedef {string | number | boolean} Item */
+
+export const NO_OTHER = "this plan has no catch-all item: to stay silent would tell that a value is not listed";
 
 export class Domain {
   /** @param {unknown} given the domain of a plan: items or a size, and perhaps a catch-all item `other` */
@@ -17,13 +18,13 @@ export class Domain {
     if (Object.keys(rest).length || listed === "size" in given) throw misshapen();
     /** @type {readonly Item[] | undefined} */
     this.items = listed ? checkedItems(items) : undefined;
-    this.size = this.items ? this.items.length : checkedSize(size);
+    this.size = this.items?.length ?? checkedSize(size);
     // A Map tells 1, "1" and true apart, as canonical JSON does.
-    this.places = this.items && placesOf(this.items);
+    this._places = this.items && placesOf(this.items);
     this.other = /** @type {Item | undefined} */ (other);
     if ("other" in given) {
-      this.otherIndex = this.find(other);
-      if (this.otherIndex === undefined)
+      this._otherIndex = this._find(other);
+      if (this._otherIndex === undefined)
         throw new PlanError("this plan cannot be used: its catch-all is not one of its items");
     }
   }
@@ -33,8 +34,8 @@ export class Domain {
    * @param {unknown} value
    * @returns {number | undefined}
    */
-  find(value) {
-    if (this.places) return this.places.get(value);
+  _find(value) {
+    if (this._places) return this._places.get(value);
     return isWhole(value, 0, this.size - 1) ? value + 0 : undefined; // -0 is 0
   }
 
@@ -46,11 +47,9 @@ export class Domain {
     if (Array.isArray(value) || ArrayBuffer.isView(value)) {
       throw new UnknownItemError("a value is one item, and a list was given");
     }
-    const found = this.find(value) ?? this.otherIndex;
+    const found = this._find(value) ?? this._otherIndex;
     if (found === undefined) {
-      throw new UnknownItemError(
-        "the value is not an item of this plan, which has no catch-all item; to stay silent would tell just that",
-      );
+      throw new UnknownItemError(`the value is not an item of this plan, and ${NO_OTHER}`);
     }
     return found;
   }
@@ -73,9 +72,7 @@ export function checkedSize(size) {
 function checkedItems(items) {
   if (!Array.isArray(items)) throw misshapen();
   const isItem = (/** @type {unknown} */ item) =>
-    typeof item === "string" ||
-    typeof item === "boolean" ||
-    (typeof item === "number" && Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+    typeof item === "number" ? Math.abs(item) < 2 ** 53 : /string|boolean/.test(typeof item);
   const halfCharacter = /\p{Surrogate}/u; // it has no bytes
   if (!items.every(isItem) || halfCharacter.test(items.join("\n")))
     throw new PlanError("this plan cannot be used: an item is neither text, number nor boolean");

@@ -7,29 +7,20 @@
 // refused, and nothing would leak.
 
 /**
- * A fraction: numerator and denominator, both above 0.
+ * A fraction: the numerator, which is not below 0, and the denominator, which is above 0.
  * @typedef {readonly [bigint, bigint]} Ratio
  */
 
 const DIGITS = 448n; // binary digits after the point
 export const ONE = 1n << DIGITS;
-const MARGIN = 10n ** 90n;
 const HALVINGS = 24n;
 
 /**
  * A float as a whole number out of 2^448. (Digits past that are cut off: an epsilon that needs them is too small to
  * use.)
- * @param {number} x at least 0
+ * @param {number} x from 0 to 2^23
  */
-function fixed(x) {
-  let scaled = 0n;
-  for (let shift = 0n; x && shift <= DIGITS; shift += 32n) {
-    const whole = Math.floor(x);
-    scaled += (BigInt(whole) << DIGITS) >> shift;
-    x = (x - whole) * 2 ** 32; // exact: a float loses its leading digits here, and never its last
-  }
-  return scaled;
-}
+const fixed = (x) => BigInt(Math.floor(x * 2 ** 1000)) >> (1000n - DIGITS); // the product is exact
 
 /**
  * e^x. The series is summed at x/2^24, where it is short, and the result is squared 24 times.
@@ -49,7 +40,7 @@ function exp(x) {
  */
 export function expBelow(epsilon, halved = false) {
   const e = exp(fixed(epsilon) >> (halved ? 1n : 0n));
-  return e - e / MARGIN;
+  return e - e / 10n ** 90n;
 }
 
 /**
@@ -65,9 +56,31 @@ export function logRoundedUp([numerator, denominator]) {
   let sum = guess;
   for (let power = rest, n = 1n; power; power = (-power * rest) / ONE) sum += power / n++;
   sum += sum / 10n ** 95n;
-  const drop = BigInt(Math.max(0, sum.toString(2).length - 53));
+  const drop = BigInt(sum.toString(2).length - 53);
   return (Number(-(-sum >> drop)) * 2 ** Number(drop)) / 2 ** Number(DIGITS);
 }
+
+/**
+ * @param {Ratio} one
+ * @param {Ratio} other
+ */
+export const isAbove = (one, other) => one[0] * other[1] > other[0] * one[1];
+
+/**
+ * The candidate with the largest fraction, and the first of them if there are several.
+ * @template T
+ * @param {T[]} candidates
+ * @param {(candidate: T) => Ratio} fraction
+ */
+export const largest = (candidates, fraction) =>
+  candidates.reduce((best, next) => (isAbove(fraction(next), fraction(best)) ? next : best));
+
+/**
+ * The whole number nearest to a fraction, and the larger of two.
+ * @param {bigint} numerator
+ * @param {bigint} denominator
+ */
+export const rounded = (numerator, denominator) => (2n * numerator + denominator) / (2n * denominator);
 
 /**
  * The largest threshold that is at most this fraction of 2^64.
@@ -75,10 +88,3 @@ export function logRoundedUp([numerator, denominator]) {
  * @param {bigint} denominator
  */
 export const roundedDown = (numerator, denominator) => (numerator << 64n) / denominator;
-
-/**
- * The smallest threshold that is at least this fraction of 2^64.
- * @param {bigint} numerator
- * @param {bigint} denominator
- */
-export const roundedUp = (numerator, denominator) => ((numerator << 64n) + denominator - 1n) / denominator;

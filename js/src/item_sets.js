@@ -21,7 +21,7 @@ export function readSet(items, domain) {
  * @param {number} size the number of items
  */
 export const isSet = (indices, size) =>
-  Array.isArray(indices) && `${indices}` === `${ascending(indices)}` && !(indices[indices.length - 1] >= size);
+  Array.isArray(indices) && `${indices}` === `${ascending(indices)}` && !(indices.at(-1) >= size);
 
 /**
  * The item at a place of a set, or the padding if the set is not that long. No branch depends on the set.

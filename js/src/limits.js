@@ -1,13 +1,10 @@
 // What a device does for one report, at most. A plan comes from somebody else: it can be valid and still ask for too
 // much.
 
-import { LARGEST_SIZE } from "./domain.js";
+import { NO_OTHER } from "./domain.js";
 import { InvalidInputError, PlanLimitError } from "./errors.js";
+import { LARGEST_EPSILON, LARGEST_SIZE, MOST_REPORT_BYTES, MOST_ROUNDS } from "./numbers.js";
 import { checkWhole } from "./whole.js";
-
-export const LARGEST_EPSILON = 16;
-const MOST_REPORT_BYTES = 2 ** 24;
-const MOST_ROUNDS = 2 ** 17;
 
 /**
  * The limits that the owner of a device, or of a page, sets.
@@ -17,17 +14,6 @@ const MOST_ROUNDS = 2 ** 17;
  * @property {number} [mostItems] the largest number of items; 100,000 unless it is given
  * @property {boolean} [needsOther] whether plans without a catch-all item are refused
  */
-
-/**
- * @param {Limits} limits
- * @returns {Required<Limits>}
- */
-export function checkedLimits({ mostEpsilon = 4, mostReportBytes = 4096, mostItems = 100_000, needsOther = false }) {
-  if (!isEpsilon(mostEpsilon)) throw new InvalidInputError("mostEpsilon must be a number above 0 and at most 16");
-  checkWhole(InvalidInputError, "mostReportBytes", mostReportBytes, MOST_REPORT_BYTES);
-  checkWhole(InvalidInputError, "mostItems", mostItems, LARGEST_SIZE);
-  return { mostEpsilon, mostReportBytes, mostItems, needsOther };
-}
 
 /**
  * Whether this is a privacy budget.
@@ -47,19 +33,21 @@ export const isEpsilon = (epsilon) => typeof epsilon === "number" && epsilon > 0
  */
 
 /**
- * Refuse a plan that asks for more than the limits.
+ * Refuse a plan that asks for more than the limits, and limits that cannot be.
  * @param {Demands} demands
- * @param {Required<Limits>} limits
+ * @param {Limits} limits
  */
-export function checkDemands({ epsilon, size = 0, other, reportBytes = 0, rounds = 0 }, limits) {
+export function checkDemands(demands, { mostEpsilon = 4, mostReportBytes = 4096, mostItems = 100_000, needsOther }) {
+  if (!isEpsilon(mostEpsilon)) throw new InvalidInputError("mostEpsilon must be a number above 0 and at most 16");
+  checkWhole(InvalidInputError, "mostReportBytes", mostReportBytes, MOST_REPORT_BYTES);
+  checkWhole(InvalidInputError, "mostItems", mostItems, LARGEST_SIZE);
+  const { epsilon, size = 0, other, reportBytes = 0, rounds = 0 } = demands;
   const compare = (/** @type {number} */ asked, /** @type {number} */ most, /** @type {string} */ words) => {
     if (asked > most) throw new PlanLimitError(`this plan ${words}, and this device gives at most ${most}`);
   };
-  if (isEpsilon(epsilon)) compare(epsilon, limits.mostEpsilon, `asks for epsilon ${epsilon}`);
-  compare(size, limits.mostItems, `has ${size} items`);
-  compare(reportBytes, limits.mostReportBytes, `has reports of ${reportBytes} bytes`);
+  if (isEpsilon(epsilon)) compare(epsilon, mostEpsilon, `asks for epsilon ${epsilon}`);
+  compare(size, mostItems, `has ${size} items`);
+  compare(reportBytes, mostReportBytes, `has reports of ${reportBytes} bytes`);
   compare(rounds, MOST_ROUNDS, `has reports of ${rounds} rounds`);
-  if (limits.needsOther && other === undefined) {
-    throw new PlanLimitError("this plan has no catch-all item: to stay silent would tell that a value is not listed");
-  }
+  if (needsOther && other === undefined) throw new PlanLimitError(NO_OTHER);
 }

@@ -5,11 +5,12 @@ import { byteLength } from "./bitstrings.js";
 import { canonical, countKeys, isObject } from "./canonical_json.js";
 import { Domain } from "./domain.js";
 import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
-import { logRoundedUp } from "./exact.js";
+import { isAbove, logRoundedUp } from "./exact.js";
 import { toHex } from "./hex.js";
 import { isSet, readSet } from "./item_sets.js";
-import { checkDemands, checkedLimits, isEpsilon } from "./limits.js";
+import { checkDemands, isEpsilon } from "./limits.js";
 import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
+import { MOST_HELD } from "./numbers.js";
 import { joined, sha256 } from "./sha256.js";
 import { checkWhole, isWhole } from "./whole.js";
 
@@ -25,7 +26,6 @@ import { checkWhole, isWhole } from "./whole.js";
  */
 
 const FORMAT = "localdp-plan/1";
-const MOST_HELD = 2 ** 16;
 
 /** A plan, checked. It cannot be changed. Make one with `Plan.parse`. */
 export class Plan {
@@ -49,11 +49,11 @@ export class Plan {
     this.fingerprint = toHex(sha256(new TextEncoder().encode(text)));
     this.#header = headerOfOne(this.fingerprint);
     /** The realised privacy budget: what all reports reveal together that are made from one permanent response. */
-    this.epsilon = logRoundedUp(mechanism.ratio);
+    this.epsilon = logRoundedUp(mechanism._ratio);
     /** The realised privacy budget of one report alone. It is smaller than `epsilon` if `perturbsAgain`. */
-    this.epsilonOnce = logRoundedUp(mechanism.ratioOnce ?? mechanism.ratio);
+    this.epsilonOnce = logRoundedUp(mechanism._ratioOnce ?? mechanism._ratio);
     /** Whether every report perturbs the permanent response once more. */
-    this.perturbsAgain = mechanism.again !== undefined;
+    this.perturbsAgain = !!mechanism._again;
     /** The number of items. */
     this.size = domain.size;
     /** The items; undefined if they are the numbers 0 to size - 1. */
@@ -63,7 +63,7 @@ export class Plan {
     /** If every user holds a set of items: sets of up to this many are counted right. Otherwise undefined. */
     this.setSize = setSize;
     /** The length of a report. */
-    this.reportBytes = byteLength(mechanism.bits);
+    this.reportBytes = byteLength(mechanism._bits);
     Object.freeze(this);
   }
 
@@ -78,17 +78,16 @@ export class Plan {
    * @returns {Plan}
    */
   static parse(json, limits = {}) {
-    const most = checkedLimits(limits);
     try {
       const document = JSON.parse(json);
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
       if (isObject(document?.domain)) {
         const { items, other } = document.domain; // too many items are refused before anything is derived from them
-        checkDemands({ epsilon: document.epsilon, other, size: Array.isArray(items) ? items.length : 0 }, most);
+        checkDemands({ epsilon: document.epsilon, other, size: Array.isArray(items) ? items.length : 0 }, limits);
       }
       const plan = read(document, text);
-      checkDemands({ ...plan, rounds: plan.#mechanism.rounds }, most);
+      checkDemands({ ...plan, rounds: plan.#mechanism._rounds }, limits);
       return plan;
     } catch (error) {
       throw error instanceof LocalDPError ? error : new PlanError("this is not a plan: it is not text in JSON");
@@ -118,7 +117,7 @@ export class Plan {
         `indices are whole numbers from 0 to ${this.size - 1}, those of a set in ascending order`,
       );
     }
-    return this.#mechanism.permanent(held, words);
+    return this.#mechanism._permanent(held, words);
   }
 
   /**
@@ -129,7 +128,7 @@ export class Plan {
   again(response, words) {
     const checked = Uint8Array.from(response); // a copy, which nobody changes after the check
     this.check(checked);
-    return this.#mechanism.again ? this.#mechanism.again(checked, words) : checked;
+    return this.#mechanism._again ? this.#mechanism._again(checked, words) : checked;
   }
 
   /**
@@ -150,11 +149,11 @@ export class Plan {
     if (report.length !== this.reportBytes) {
       throw new WireError("wrong-length", `a report is ${report.length} bytes long, not ${this.reportBytes}`);
     }
-    const used = this.#mechanism.bits % 8;
+    const used = this.#mechanism._bits % 8;
     if (used && report[report.length - 1] >> used) {
-      throw new WireError("nonzero-padding", `a report has bits set past the last of its ${this.#mechanism.bits} bits`);
+      throw new WireError("nonzero-padding", `a report has bits set past the last of its ${this.#mechanism._bits} bits`);
     }
-    this.#mechanism.check?.(report);
+    this.#mechanism._check?.(report);
   }
 }
 
@@ -179,8 +178,8 @@ function read(document, text) {
   const isChain = name.includes("+");
   if (isChain && once >= epsilon) throw new PlanError("this plan cannot be used: once must be below epsilon");
   const mechanism = make({ size: domain.size, epsilon, once, answers, setSize });
-  const [numerator, denominator] = mechanism.ratioOnce ?? mechanism.ratio; // that of a chain is 1 if the other one is
-  if (numerator <= denominator) {
+  // The ratio of one report of a chain is 1 if the other one is.
+  if (!isAbove(mechanism._ratioOnce ?? mechanism._ratio, [1n, 1n])) {
     throw new PlanError("this plan cannot be used: its epsilon is so small that reports would not depend on the item");
   }
   const derived = {
@@ -189,16 +188,13 @@ function read(document, text) {
     mechanism: name,
     epsilon,
     width: 64,
-    parameters: mechanism.parameters,
+    parameters: mechanism._parameters,
     ...(isChain && { once }),
     ...(name === "dbit" && { answers }),
     ...(holdsSets && { set_size: setSize }),
   };
   if (canonical({ ...document, domain: 0 }) !== canonical(derived)) {
-    throw new PlanError(
-      "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not protect what " +
-        "it says",
-    );
+    throw new PlanError("this plan was altered: it is not what its domain, mechanism and epsilon give");
   }
   return new Plan(text, domain, name, mechanism, setSize);
 }
@@ -212,8 +208,7 @@ function read(document, text) {
 function checkText(json, document) {
   const keys = [document, document?.domain, document?.parameters].flatMap((part) => Object.keys(part ?? {}));
   if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
-  const whole = document?.domain?.items
-    ? /"(answers|set_size)"\s*:\s*\d+[.eE]/
-    : /"(answers|set_size|size|other)"\s*:\s*\d+[.eE]/;
-  if (whole.test(json)) throw new PlanError("this is not a plan: a number in it must be written as a whole number");
+  const ofNumbers = document?.domain?.items ? "" : "|size|other";
+  if (new RegExp(`"(answers|set_size${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
+    throw new PlanError("this is not a plan: a number in it must be written as a whole number");
 }

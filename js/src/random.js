@@ -3,13 +3,7 @@
 
 import { encrypt, expandKey } from "./aes.js";
 import { InvalidInputError } from "./errors.js";
-
-// Halves that are made at once: few at first, and then twice as many each time.
-const LEAST_FRESH = 256;
-const LEAST_KEYED = 8;
-const MOST = 65_536 / 4; // crypto.getRandomValues refuses more than 65,536 bytes
-
-const NOTHING = new Uint32Array(0);
+import { LEAST_FRESH, LEAST_KEYED, MOST_AT_ONCE } from "./numbers.js";
 
 /** A source of random words: `next()` puts the next one into `low` and `high`, each a whole number below 2^32. */
 export class Words {
@@ -19,7 +13,7 @@ export class Words {
     this.high = 0;
     this.refill = refill;
     /** @type {Uint32Array} */
-    this.block = NOTHING;
+    this.block = new Uint32Array();
     this.at = 0;
   }
 
@@ -47,8 +41,7 @@ export class Words {
    */
   event(threshold) {
     this.next();
-    const equal = +(this.high === threshold.high);
-    return +(this.high < threshold.high) | (equal & +(this.low < threshold.low));
+    return isBelow(this, threshold);
   }
 
   /**
@@ -80,9 +73,18 @@ export class Words {
 }
 
 /**
- * A probability as a whole number out of 2^64, in two halves.
+ * A whole number below 2^64, in two halves; as a probability, it is out of 2^64.
  * @typedef {{ low: number, high: number }} Threshold
  */
+
+/**
+ * Compare two whole numbers in halves, without a branch.
+ * @param {Threshold} one
+ * @param {Threshold} other
+ * @returns {number} 1 if the first is below the second, else 0
+ */
+export const isBelow = (one, other) =>
+  +(one.high < other.high) | (+(one.high === other.high) & +(one.low < other.low));
 
 /**
  * @param {bigint} whole
@@ -93,7 +95,7 @@ export const halves = (whole) => ({ low: Number(whole & 0xffffffffn), high: Numb
 /** Fresh random words, from the operating system through `crypto.getRandomValues` alone. */
 export function freshWords() {
   let size = LEAST_FRESH / 2;
-  return new Words(() => crypto.getRandomValues(new Uint32Array((size = Math.min(2 * size, MOST)))));
+  return new Words(() => crypto.getRandomValues(new Uint32Array((size = Math.min(2 * size, MOST_AT_ONCE)))));
 }
 
 /**
@@ -107,10 +109,10 @@ export function keyedWords(key) {
   let counter = 0;
   let size = LEAST_KEYED / 2;
   return new Words(() => {
-    const out = new Uint32Array((size = Math.min(2 * size, MOST)));
+    const out = new Uint32Array((size = Math.min(2 * size, MOST_AT_ONCE)));
     for (let at = 0; at < size; at += 4) {
-      block.fill(0);
-      block[2] = Math.floor(counter / 2 ** 32);
+      block[0] = block[1] = 0;
+      block[2] = counter / 2 ** 32; // rounded down
       block[3] = counter++;
       encrypt(keys, block);
       for (let i = 0; i < 4; i++) out[at + i] = swapped(block[i]);

@@ -5,21 +5,24 @@
 // 64 binary digits at a time, until it is known exactly which edges it has passed. The first word nearly always
 // tells.
 
+import { REACH } from "./numbers.js";
+import { halves, isBelow } from "./random.js";
+
 /** @typedef {import("./random.js").Words} Words */
-
-const REACH = 254;
-
-/** With a threshold of at most this, the wire format jumps. */
-export const MOST_RARE = 1n << 59n;
 
 /**
  * @param {number} size
  * @param {bigint} threshold
  */
 export function rareBits(size, threshold) {
-  const edges = exactEdges(threshold);
-  const low = Uint32Array.from(edges, (edge) => Number((edge >> (64n * 253n)) & 0xffffffffn));
-  const high = Uint32Array.from(edges, (edge) => Number(edge >> (64n * 253n + 32n)));
+  // The edges, as whole numbers out of 2^(64 * 254).
+  let power = 1n << (64n * 254n);
+  const whole = power;
+  const edges = Array.from({ length: REACH }, () => {
+    power -= (power * threshold) >> 64n;
+    return whole - power;
+  });
+  const firstDigits = edges.map((edge) => halves(edge >> (64n * 253n)));
 
   /**
    * The number of dark bits before the next lit one, or 254 if there are that many. If it is at least `within`, any
@@ -32,11 +35,10 @@ export function rareBits(size, threshold) {
     let passed = 0; // the number of edges whose first 64 digits are below the word
     for (let step = 128; step; step >>= 1) {
       const edge = passed + step - 1;
-      if (edge < REACH && (high[edge] < words.high || (high[edge] === words.high && low[edge] < words.low)))
-        passed += step;
+      if (edge < REACH && isBelow(firstDigits[edge], words)) passed += step;
     }
-    const tied = passed < REACH && high[passed] === words.high && low[passed] === words.low;
-    return tied ? readOn(words, within) : passed;
+    // The next edge is not below the word: it is above, or they tie.
+    return passed === REACH || isBelow(words, firstDigits[passed]) ? passed : readOn(words, within);
   };
 
   /**
@@ -68,18 +70,4 @@ export function rareBits(size, threshold) {
     }
     return lit;
   };
-}
-
-/**
- * The edges, as whole numbers out of 2^(64 * 254).
- * @param {bigint} threshold
- */
-function exactEdges(threshold) {
-  const edges = [];
-  let power = 1n;
-  for (let j = 1n; j <= 254n; j++) {
-    power *= (1n << 64n) - threshold;
-    edges.push((1n << (64n * 254n)) - (power << (64n * (254n - j))));
-  }
-  return edges;
 }

@@ -5,24 +5,23 @@ const PRIMES = /** @type {number[]} */ ([]);
 for (let n = 2; PRIMES.length < 64; n++) if (PRIMES.every((prime) => n % prime)) PRIMES.push(n);
 
 /**
- * The first 32 binary digits after the point of a root of a whole number. The float gives a guess, which is then made
- * exact.
- * @param {number} n
+ * The first 32 binary digits after the point of a root of each prime: the array keeps the low 32 digits of a whole part.
+ * Floats have 17 digits more than that, and no root comes nearer to a whole number than 2^-8, so rounding does not matter.
+ * @param {number[]} primes
  * @param {number} degree
  */
-function rootDigits(n, degree) {
-  const target = BigInt(n) << BigInt(32 * degree);
-  const power = BigInt(degree);
-  let root = BigInt(Math.floor(n ** (1 / degree) * 2 ** 32));
-  while (root ** power > target) root--;
-  while ((root + 1n) ** power <= target) root++;
-  return Number(BigInt.asIntN(32, root));
-}
+const rootDigits = (primes, degree) => Int32Array.from(primes, (prime) => prime ** (1 / degree) * 2 ** 32);
 
-const CONSTANTS = Int32Array.from(PRIMES, (prime) => rootDigits(prime, 3));
-const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => rootDigits(prime, 2));
+const CONSTANTS = rootDigits(PRIMES, 3);
+const START = rootDigits(PRIMES.slice(0, 8), 2);
 
 const w = new Int32Array(64); // the message schedule of one block
+
+/**
+ * @param {number} word
+ * @param {number} by
+ */
+export const turnedRight = (word, by) => (word >>> by) | (word << (32 - by));
 
 /**
  * @param {...Uint8Array} parts
@@ -47,14 +46,11 @@ export function sha256(message) {
   const padded = joined(message, new Uint8Array(64 - ((length + 8) % 64) + 8));
   padded[length] = 0x80;
   const view = new DataView(padded.buffer);
-  view.setUint32(padded.length - 8, Math.floor(length / 2 ** 29));
-  view.setUint32(padded.length - 4, length << 3);
+  view.setBigUint64(padded.length - 8, BigInt(8 * length));
   const state = START.slice();
   for (let at = 0; at < padded.length; at += 64) compress(state, view, at);
-  const hash = new Uint8Array(32);
-  const out = new DataView(hash.buffer);
-  state.forEach((word, i) => out.setInt32(4 * i, word));
-  return hash;
+  state.forEach((word, i) => view.setInt32(4 * i, word));
+  return padded.slice(0, 32);
 }
 
 /**
@@ -76,12 +72,12 @@ function compress(state, view, at) {
   for (let i = 16; i < 64; i++) {
     const x = w[i - 15];
     const y = w[i - 2];
-    const small = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
-    w[i] = w[i - 16] + small + w[i - 7] + (((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10));
+    const small = turnedRight(x, 7) ^ turnedRight(x, 18) ^ (x >>> 3);
+    w[i] = w[i - 16] + small + w[i - 7] + (turnedRight(y, 17) ^ turnedRight(y, 19) ^ (y >>> 10));
   }
   for (let i = 0; i < 64; i++) {
-    const turnedE = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
-    const turnedA = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+    const turnedE = turnedRight(e, 6) ^ turnedRight(e, 11) ^ turnedRight(e, 25);
+    const turnedA = turnedRight(a, 2) ^ turnedRight(a, 13) ^ turnedRight(a, 22);
     const first = (h + turnedE + ((e & f) ^ (~e & g)) + CONSTANTS[i] + w[i]) | 0;
     const second = turnedA + ((a & b) ^ (a & c) ^ (b & c));
     h = g;

@@ -1,12 +1,12 @@
 // Whole numbers within bounds.
 
 /**
- * @param {unknown} n
+ * @param {any} n
  * @param {number} least
  * @param {number} most
  * @returns {n is number} whether it is a whole number from `least` to `most`
  */
-export const isWhole = (n, least, most) => Number.isInteger(n) && Number(n) >= least && Number(n) <= most;
+export const isWhole = (n, least, most) => Number.isInteger(n) && n >= least && n <= most;
 
 /**
  * Refuse anything but a whole number from 1 to `most`.

@@ -44,8 +44,7 @@ async function chosen() {
     if (note != null) throw error;
     if (note === null && globalThis.navigator?.locks) return localStorageStore();
     throw new StorageBlockedError(
-      `this page has nowhere to store what the device has spent, so it reports nothing: the browser's settings may forbid it; see also ` +
-        `the options store and withoutStorage (${error})`,
+      `this browser lets the page store nothing, so it reports nothing: see the options store and withoutStorage (${error})`,
     );
   }
   try {

@@ -1,7 +1,8 @@
 // A device that is asked for its value, perhaps again and again, and answers within a budget.
 
 import { InvalidInputError } from "../errors.js";
-import { checkDemands, checkedLimits } from "../limits.js";
+import { checkDemands } from "../limits.js";
+import { MOST_REMEMBERED } from "../numbers.js";
 import { Plan } from "../plan.js";
 import { freshWords, keyedWords } from "../random.js";
 import { browserStore } from "./browser_store.js";
@@ -14,8 +15,6 @@ import { byHttp } from "./upload.js";
  * An item, or under a plan with sets a list of items.
  * @typedef {import("../domain.js").Item | Iterable<import("../domain.js").Item>} Value
  */
-
-const MOST_REMEMBERED = 256; // permanent responses in memory; others are derived again
 
 /**
  * @typedef {object} OwnOptions
@@ -53,7 +52,8 @@ export class Client {
   constructor(plan, options = {}) {
     const { most = 8, upload, token, mostWaiting = 100, withoutStorage } = options;
     /** The plan, as it was accepted. */
-    this.plan = accepted(plan, options);
+    this.plan = plan instanceof Plan ? plan : Plan.parse(plan, options);
+    checkDemands(this.plan, options);
     /** The cap: what this device spends at most. */
     this.most = most;
     const store = explained(options.store ?? browserStore(withoutStorage === "forget"));
@@ -140,15 +140,4 @@ export class Client {
     if (!this.#upload) throw new InvalidInputError("this client does not know where to send reports: it needs the option upload");
     return this.#upload;
   }
-}
-
-/**
- * The plan, if it asks no more of this device than these limits.
- * @param {Plan | string} plan
- * @param {import("../limits.js").Limits} limits
- */
-function accepted(plan, limits) {
-  if (!(plan instanceof Plan)) return Plan.parse(plan, limits);
-  checkDemands(plan, checkedLimits(limits));
-  return plan;
 }

@@ -8,7 +8,7 @@ import { deviceKeys } from "../device_keys.js";
 import { InvalidInputError } from "../errors.js";
 import { toHex } from "../hex.js";
 import { BudgetError, StoreError } from "./errors.js";
-import { newDevice, read, withPayment, written } from "./record.js";
+import { newDevice, read, written } from "./record.js";
 
 const NAME = "device";
 
@@ -57,7 +57,8 @@ export class Device {
               `at most ${short(this.most)}: it reports no new values, and nothing was released`,
           );
         }
-        payments = withPayment(payments, digest, plan.epsilon);
+        payments.generation++;
+        payments.paid.set(digest, plan.epsilon);
         return written(payments);
       });
       this.#known = payments; // only now: a change that was not written has made neither a secret nor a payment

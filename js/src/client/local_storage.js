@@ -6,9 +6,8 @@
 // IndexedDB has neither weakness.
 
 import { fromHex, toHex } from "../hex.js";
+import { MOMENT } from "../numbers.js";
 import { StorageBlockedError, StoreError } from "./errors.js";
-
-const MOMENT = 100; // milliseconds; bringing the copies up to date takes one or two
 
 /**
  * @param {string} [prefix] what the keys begin with

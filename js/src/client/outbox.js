@@ -17,6 +17,7 @@
 
 import { InvalidInputError } from "../errors.js";
 import { fromHex, toHex } from "../hex.js";
+import { ID_BYTES } from "../numbers.js";
 import { OutboxFullError } from "./errors.js";
 import { chance, noPause, pauseAfter, secondsLeft } from "./pauses.js";
 import { sealed, unsealed } from "./sealed.js";
@@ -25,7 +26,6 @@ import { inTurn } from "./turns.js";
 import { isDelivered, isFinal } from "./upload.js";
 
 const NAME = "LDPBOX1\n";
-const ID_BYTES = 16;
 
 /**
  * What became of the reports in an outbox: how many were `delivered` in this call; how many are `waiting` to be tried
@@ -172,11 +172,8 @@ function read(bytes) {
 }
 
 /**
- * The same things, beginning at a random place.
+ * The same things, beginning at a random place. The list that was given is changed.
  * @template T
  * @param {T[]} things
  */
-function turned(things) {
-  const first = Math.floor(chance() * things.length);
-  return [...things.slice(first), ...things.slice(0, first)];
-}
+const turned = (things) => things.concat(things.splice(0, chance() * things.length));

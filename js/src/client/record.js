@@ -12,13 +12,10 @@
 // Numbers are little-endian. Values are not in it, only digests of them.
 
 import { fromHex, toHex } from "../hex.js";
+import { DIGEST_BYTES, ENTRY_BYTES, HEADER_BYTES, SECRET_BYTES } from "../numbers.js";
 import { sealed, unsealed } from "./sealed.js";
 
 const NAME = "LDPDEV1\n";
-const SECRET_BYTES = 32;
-const HEADER_BYTES = 44; // after the name
-const DIGEST_BYTES = 16;
-const ENTRY_BYTES = 24;
 
 /**
  * The secret of a device, and the epsilon that was paid for each digest (in hex).
@@ -30,19 +27,6 @@ const ENTRY_BYTES = 24;
  * @returns {Payments}
  */
 export const newDevice = () => ({ generation: 0n, secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)), paid: new Map() });
-
-/**
- * The next generation, in which the digest is paid for.
- * @param {Payments} payments
- * @param {string} digest
- * @param {number} epsilon
- * @returns {Payments}
- */
-export const withPayment = ({ generation, secret, paid }, digest, epsilon) => ({
-  generation: generation + 1n,
-  secret,
-  paid: new Map(paid).set(digest, epsilon),
-});
 
 /** @param {Payments} payments */
 export function written({ generation, secret, paid }) {
@@ -66,20 +50,15 @@ export function written({ generation, secret, paid }) {
  */
 export function read(bytes) {
   const content = unsealed(NAME, bytes);
-  /**
-   * A copy of some bytes of the content.
-   * @param {number} from
-   * @param {number} length
-   */
-  const taken = (from, length) => bytes.slice(NAME.length + from, NAME.length + from + length);
-  if (!content || content.byteLength < HEADER_BYTES) return undefined;
-  const count = content.getUint32(40, true);
-  if (content.byteLength !== HEADER_BYTES + count * ENTRY_BYTES) return undefined;
+  if (!content || content.length < HEADER_BYTES) return undefined;
+  const numbers = new DataView(content.buffer);
+  const count = numbers.getUint32(40, true);
+  if (content.length !== HEADER_BYTES + count * ENTRY_BYTES) return undefined;
   /** @type {Map<string, number>} */
   const paid = new Map();
-  for (let at = HEADER_BYTES; at < content.byteLength; at += ENTRY_BYTES) {
-    paid.set(toHex(taken(at, DIGEST_BYTES)), content.getFloat64(at + DIGEST_BYTES, true));
+  for (let at = HEADER_BYTES; at < content.length; at += ENTRY_BYTES) {
+    paid.set(toHex(content.slice(at, at + DIGEST_BYTES)), numbers.getFloat64(at + DIGEST_BYTES, true));
   }
   if (paid.size !== count || ![...paid.values()].every((epsilon) => epsilon > 0 && epsilon < Infinity)) return undefined;
-  return { generation: content.getBigUint64(0, true), secret: taken(8, SECRET_BYTES), paid };
+  return { generation: numbers.getBigUint64(0, true), secret: content.slice(8, 8 + SECRET_BYTES), paid };
 }

@@ -8,6 +8,7 @@
 // cookies and no referrer are sent, and redirections are not followed.
 
 import { InvalidInputError } from "../errors.js";
+import { DEADLINE, MOST_KEPT_ALIVE } from "../numbers.js";
 
 /**
  * What a server said: its status, and for how many seconds it wants to be left alone.
@@ -19,8 +20,6 @@ import { InvalidInputError } from "../errors.js";
  * @typedef {(body: Uint8Array, uploadId: string) => Promise<number | Answer | void> | number | Answer | void} Upload
  */
 
-const DEADLINE = 10_000; // milliseconds for one upload
-const MOST_KEPT_ALIVE = 60_000; // bytes; browsers let requests of up to 64 KiB outlive their page
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 // Answers about the report itself, which sending it again cannot change. Other answers, such as 401 or 404, may be about a

@@ -3,7 +3,7 @@
 
 import { noiseBits } from "../biased_bits.js";
 import { PlanError } from "../errors.js";
-import { expBelow, ONE } from "../exact.js";
+import { expBelow, isAbove, ONE } from "../exact.js";
 import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
 import { bitRatio, unary } from "./unary.js";
 
@@ -28,16 +28,13 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
    * @param {bigint} noise
    */
   const ratioWith = (noise) => {
-    const { parameters } = first;
-    const [p, q] = [parameters.keep, parameters.noise].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
+    const { keep, noise: other } = first._parameters;
+    const [p, q] = [keep, other].map((lit) => lit * keepWith(noise) + (WHOLE - lit) * noise);
     return bitRatio(p, q, WHOLE * WHOLE);
   };
 
   /** @param {bigint} noise */
-  const isPrivate = (noise) => {
-    const [numerator, denominator] = ratioWith(noise);
-    return numerator * ONE <= most * denominator;
-  };
+  const isPrivate = (noise) => !isAbove(ratioWith(noise), [most, ONE]);
 
   // The smallest noise with which one report is private enough. More noise never makes the ratio larger.
   let leaky = 0n;
@@ -53,9 +50,9 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
   const draw = noiseBits(size, noise);
   return {
     ...first,
-    parameters: { ...first.parameters, again_keep: keepWith(noise), again_noise: noise },
-    ratioOnce: ratioWith(noise),
-    again: (permanent, words) => {
+    _parameters: { ...first._parameters, again_keep: keepWith(noise), again_noise: noise },
+    _ratioOnce: ratioWith(noise),
+    _again: (permanent, words) => {
       const tails = symmetric ? permanent : toss(words);
       return draw(words).map((lit, i) =>
         symmetric ? permanent[i] ^ lit : (permanent[i] & ~tails[i]) | (~permanent[i] & lit),

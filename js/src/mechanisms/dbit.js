@@ -2,12 +2,11 @@
 
 import { bitLength, byteLength, write } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
+import { MOST_ANSWERS } from "../numbers.js";
 import { halves } from "../random.js";
 import { checkWhole } from "../whole.js";
 import { WHOLE } from "./mechanism.js";
 import { leastNoise } from "./unary.js";
-
-const MOST_ANSWERS = 4096;
 
 /**
  * @param {import("./mechanism.js").Asked} asked
@@ -21,11 +20,11 @@ export function dbit({ size, epsilon, answers }) {
   const itemBits = bitLength(size - 1);
   const bits = answers * (itemBits + 1);
   return {
-    parameters: { keep, noise },
-    bits,
-    rounds: answers,
-    ratio: [WHOLE - noise, noise],
-    permanent: (index, words) => {
+    _parameters: { keep, noise },
+    _bits: bits,
+    _rounds: answers,
+    _ratio: [WHOLE - noise, noise],
+    _permanent: (index, words) => {
       const drawn = new Set(); // Floyd's algorithm, as for subsets
       for (let last = size - answers; last < size; last++) {
         const item = words.below(last + 1);

@@ -10,18 +10,18 @@ import { privateTruth, response, symbolRatio } from "./symbols.js";
 
 /**
  * @param {Asked} asked
- * @returns {Mechanism & { parameters: { truth: bigint } }}
+ * @returns {Mechanism & { _parameters: { truth: bigint } }}
  */
 export function grr({ size, epsilon, setSize }) {
   const bits = bitLength(size - 1);
   const truth = privateTruth(size, epsilon, WHOLE, setSize);
   const respond = response(size, truth);
   return {
-    parameters: { truth },
-    bits,
-    ratio: symbolRatio(size, truth, WHOLE, setSize),
-    permanent: (index, words) => fromFields([[respond(index, words), bits]]),
-    check: (report) => {
+    _parameters: { truth },
+    _bits: bits,
+    _ratio: symbolRatio(size, truth, WHOLE, setSize),
+    _permanent: (index, words) => fromFields([[respond(index, words), bits]]),
+    _check: (report) => {
       if (field(report, 0, bits) >= size)
         throw new WireError("symbol-out-of-range", "a report has an item that is not there");
     },
@@ -35,14 +35,14 @@ export function grr({ size, epsilon, setSize }) {
 export function grrTwice(asked) {
   const { size, once } = asked;
   const first = grr(asked);
-  const { truth } = first.parameters;
+  const { truth } = first._parameters;
   const again = truth && privateTruth(size, once, truth);
   if (again >= WHOLE) throw new PlanError(ONCE_TOO_LARGE);
   const respond = response(size, again);
   return {
     ...first,
-    parameters: { ...first.parameters, again_truth: again },
-    ratioOnce: symbolRatio(size, truth * again, WHOLE * WHOLE),
-    again: (permanent, words) => fromFields([[respond(field(permanent, 0, first.bits), words), first.bits]]),
+    _parameters: { ...first._parameters, again_truth: again },
+    _ratioOnce: symbolRatio(size, truth * again, WHOLE * WHOLE),
+    _again: (permanent, words) => fromFields([[respond(field(permanent, 0, first._bits), words), first._bits]]),
   };
 }

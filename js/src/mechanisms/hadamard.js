@@ -19,10 +19,10 @@ export function hadamard({ size, epsilon }) {
   const keep = roundedDown(e, ONE + e);
   const threshold = halves(keep);
   return {
-    parameters: { order_bits: bits, keep },
-    bits,
-    ratio: [keep, WHOLE - keep],
-    permanent: (index, words) => {
+    _parameters: { order_bits: bits, keep },
+    _bits: bits,
+    _ratio: [keep, WHOLE - keep],
+    _permanent: (index, words) => {
       const row = index + 1;
       words.next();
       const column = words.low & (2 ** bits - 1);

@@ -1,8 +1,8 @@
 // Local hashing (`olh`, `blh`, `llh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
 
 import { bitLength, fromFields } from "../bitstrings.js";
-import { expBelow, ONE } from "../exact.js";
-import { WHOLE } from "./mechanism.js";
+import { expBelow, largest, ONE, rounded } from "../exact.js";
+import { precision, WHOLE } from "./mechanism.js";
 import { privateTruth, response, symbolRatio } from "./symbols.js";
 
 /** @typedef {import("./mechanism.js").Asked} Asked */
@@ -16,15 +16,15 @@ import { privateTruth, response, symbolRatio } from "./symbols.js";
  * @param {number} functionBits
  * @param {(words: Words) => number} draw a hash function, as the number that identifies it
  * @param {(identity: number, item: number) => number} hash
- * @returns {Omit<Mechanism, "parameters">}
+ * @returns {Omit<Mechanism, "_parameters">}
  */
 function hashed(symbols, truth, functionBits, draw, hash) {
   const respond = response(symbols, truth);
   const symbolBits = bitLength(symbols - 1);
   return {
-    bits: functionBits + symbolBits,
-    ratio: symbolRatio(symbols, truth),
-    permanent: (index, words) => {
+    _bits: functionBits + symbolBits,
+    _ratio: symbolRatio(symbols, truth),
+    _permanent: (index, words) => {
       const identity = draw(words);
       return fromFields([
         [identity, functionBits],
@@ -41,11 +41,11 @@ function hashed(symbols, truth, functionBits, draw, hash) {
 export const localHashing =
   (binary) =>
   ({ epsilon }) => {
-    const symbols = binary ? 2 : Math.max(2, Number((2n * expBelow(epsilon) + 3n * ONE) / (2n * ONE)));
+    const symbols = binary ? 2 : Number(rounded(expBelow(epsilon) + ONE, ONE));
     const truth = privateTruth(symbols, epsilon);
     const draw = (/** @type {Words} */ words) => (words.next(), words.low);
     return {
-      parameters: { hash: "triple32", symbols, truth },
+      _parameters: { hash: "triple32", symbols, truth },
       ...hashed(symbols, truth, 32, draw, (seed, item) => localHash(seed, item, symbols)),
     };
   };
@@ -80,14 +80,11 @@ function mix(word) {
 export function linearHashing({ size, epsilon }) {
   const degree = bitLength(size - 1);
   const others = 2 ** degree - 1;
-  let [symbolBits, truth] = [1, 0n];
-  let least = /** @type {[bigint, bigint] | undefined} */ (undefined);
-  for (let bits = 1; bits <= degree; bits++) {
-    const candidate = privateTruth(2 ** bits, epsilon);
-    const variance = linearVariance(degree, bits, candidate);
-    if (!least || variance[0] * least[1] < least[0] * variance[1])
-      [symbolBits, truth, least] = [bits, candidate, variance];
-  }
+  const choices = Array.from({ length: degree }, (_, i) => {
+    const truth = privateTruth(2 ** (i + 1), epsilon);
+    return { symbolBits: i + 1, truth, _precision: linearPrecision(degree, i + 1, truth) };
+  });
+  const { symbolBits, truth } = largest(choices, (choice) => choice._precision);
   const polynomial = 2 ** degree + LOW_TERMS[degree - 1];
   const shared = hashed(
     2 ** symbolBits,
@@ -97,29 +94,25 @@ export function linearHashing({ size, epsilon }) {
     (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
   );
   return {
-    parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
+    _parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
     ...shared,
   };
 }
 
 /**
- * The variance per user, q(1 - q)/(p - q)^2, as a fraction. (Its denominator is 0 where holders and others report
- * alike.)
+ * The precision with symbols of so many bits.
  * @param {number} degree
  * @param {number} bits
  * @param {bigint} truth
- * @returns {[bigint, bigint]}
  */
-function linearVariance(degree, bits, truth) {
+function linearPrecision(degree, bits, truth) {
   // p is kept/whole; a report supports another item with `kept` if their hashes are equal, and else with `other`.
   const [field, symbols] = [1n << BigInt(degree), 1n << BigInt(bits)];
   const other = WHOLE - truth;
   const kept = symbols * truth + other;
   const colliding = field / symbols - 1n;
-  const whole = WHOLE * symbols * (field - 1n);
-  const p = kept * (field - 1n);
   const q = kept * colliding + other * (field - 1n - colliding);
-  return [q * (whole - q), (p - q) ** 2n];
+  return precision(kept * (field - 1n), q, WHOLE * symbols * (field - 1n));
 }
 
 /**

@@ -3,38 +3,35 @@
 
 import { byteLength } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
-import { expBelow, ONE, roundedDown } from "../exact.js";
+import { expBelow, largest, ONE, rounded, roundedDown } from "../exact.js";
 import { itemOr } from "../item_sets.js";
+import { MOST_HELD_BY_PRIVSET } from "../numbers.js";
 import { checkWhole } from "../whole.js";
-import { WHOLE } from "./mechanism.js";
+import { precision, WHOLE } from "./mechanism.js";
 
 /** @typedef {import("./mechanism.js").Ratio} Ratio */
-
-const MOST_HELD = 256;
 
 /**
  * @param {import("./mechanism.js").Asked} asked
  * @returns {import("./mechanism.js").Mechanism<number[]>}
  */
 export function privset({ size, epsilon, setSize }) {
-  checkWhole(PlanError, "set_size", setSize, MOST_HELD);
+  checkWhole(PlanError, "set_size", setSize, MOST_HELD_BY_PRIVSET);
   const elements = size + setSize;
   const e = expBelow(epsilon);
   const each = BigInt(setSize) * (e + ONE);
-  const near = (2n * BigInt(elements) * ONE + each) / (2n * each); // elements/(setSize (e^epsilon + 1)), rounded
-  let law = lawOf(size, setSize, near - 1n, e - ONE);
-  const other = lawOf(size, setSize, near, e - ONE);
-  if (isAbove(other.precision, law.precision)) law = other;
-  const { subset, hits, ratio } = law;
+  const near = rounded(BigInt(elements) * ONE, each); // elements/(setSize (e^epsilon + 1)), rounded
+  const laws = [near - 1n, near].map((k) => lawOf(size, setSize, k, e - ONE));
+  const { subset, hits, _ratio } = largest(laws, (law) => law._precision);
   let sum = 0n;
   const ends = hits.map((hit) => (sum += hit));
 
   return {
-    parameters: { subset, hits: hits.join() },
-    bits: elements,
-    rounds: subset,
-    ratio,
-    permanent: (held, words) => {
+    _parameters: { subset, hits: hits.join() },
+    _bits: elements,
+    _rounds: subset,
+    _ratio,
+    _permanent: (held, words) => {
       // No branch depends on the set: the first places stand for the padded set, and change places with it at the end.
       const count = held.length;
       const start = words.scaled(count) * +(count > setSize);
@@ -86,32 +83,20 @@ function lawOf(size, setSize, near, growth) {
   }
   const every = shares.reduce((sum, one) => sum + one);
   const hits = shares.slice(1).map((one) => roundedDown(growth * one, ONE * every + growth * (every - shares[0])));
-  while (hits.length && !hits[hits.length - 1]) hits.pop();
-  let rest = WHOLE;
-  let [common, others] = [0n, 0n];
-  hits.forEach((hit, i) => {
-    rest -= hit;
-    common += BigInt(i + 1) * hit;
-    others += (k - BigInt(i + 1)) * hit;
-  });
-  const whole = (d + m) * d * m * WHOLE; // what p and q are out of
-  const p = d * (rest * k * m + (d + m) * common);
-  const q = m * (rest * k * d + (d + m) * others);
-  /** @type {Ratio} */
-  let ratio = [1n, 1n];
-  hits.forEach((hit, i) => {
+  while (hits.at(-1) === 0n) hits.pop();
+  const common = hits.reduce((sum, hit, i) => sum + BigInt(i + 1) * hit, 0n);
+  const rest = hits.reduce((left, hit) => left - hit, WHOLE);
+  // The held items are reported with p = d kept/whole, the others with q = m other/whole: m p + d q = k.
+  const kept = rest * k * m + (d + m) * common;
+  const other = (d + m) * k * WHOLE - kept;
+  const ratios = hits.map((hit, i) => {
     const least = shares[i + 1] * rest;
-    /** @type {Ratio} */
-    const candidate = [least + hit * every, least];
-    if (isAbove(candidate, ratio)) ratio = candidate;
+    return /** @type {Ratio} */ ([least + hit * every, least]);
   });
-  /** @type {Ratio} */
-  const precision = p > q ? [(p - q) ** 2n, q * (whole - q)] : [0n, 1n];
-  return { subset: Number(k), hits, ratio, precision };
+  return {
+    subset: Number(k),
+    hits,
+    _ratio: largest([/** @type {Ratio} */ ([1n, 1n]), ...ratios], (ratio) => ratio),
+    _precision: precision(d * kept, m * other, (d + m) * d * m * WHOLE),
+  };
 }
-
-/**
- * @param {Ratio} one
- * @param {Ratio} other
- */
-const isAbove = (one, other) => one[0] * other[1] > other[0] * one[1];

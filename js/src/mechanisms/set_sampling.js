@@ -20,12 +20,12 @@ export const sampled = (make) => (asked) => {
   const inner = make({ ...asked, size: checkedSize(size + (different ? setSize : 1)) });
   return {
     ...inner,
-    permanent: (held, words) => {
+    _permanent: (held, words) => {
       // Every set draws the same words, and no branch depends on it: both places are computed, and one of them counts.
       let place = words.below(setSize);
       const ofMany = words.scaled(held.length);
       place += +(held.length > setSize) * (ofMany - place);
-      return inner.permanent(itemOr(held, place, size + different * place), words);
+      return inner._permanent(itemOr(held, place, size + different * place), words);
     },
   };
 };

@@ -1,7 +1,7 @@
 // Subset selection (`ss`): a report is a set of exactly k items; sets with the held item are likelier than others.
 
 import { byteLength } from "../bitstrings.js";
-import { expBelow, ONE, roundedDown } from "../exact.js";
+import { expBelow, ONE, rounded, roundedDown } from "../exact.js";
 import { halves } from "../random.js";
 import { WHOLE } from "./mechanism.js";
 
@@ -15,17 +15,16 @@ import { WHOLE } from "./mechanism.js";
 export function subset({ size, epsilon }) {
   const e = expBelow(epsilon);
   const d = BigInt(size);
-  const rounded = (2n * d * ONE + e + ONE) / (2n * (e + ONE)); // d/(e^epsilon + 1), rounded
-  const k = rounded || 1n;
+  const k = rounded(d * ONE, e + ONE) || 1n; // d/(e^epsilon + 1), rounded
   const keep = roundedDown(k * e, k * e + (d - k) * ONE);
   const threshold = halves(keep);
   const first = size - Number(k);
   return {
-    parameters: { subset: Number(k), keep },
-    bits: size,
-    rounds: Number(k),
-    ratio: [keep * (d - k), (WHOLE - keep) * k],
-    permanent: (index, words) => {
+    _parameters: { subset: Number(k), keep },
+    _bits: size,
+    _rounds: Number(k),
+    _ratio: [keep * (d - k), (WHOLE - keep) * k],
+    _permanent: (index, words) => {
       // Floyd's algorithm, on the places counted from the held item: which words are drawn and which places are
       // looked at do not depend on the item. Only the last loop does, and it visits every place.
       const chosen = new Uint8Array(size);

@@ -1,7 +1,7 @@
 // Unary encoding (`sue`, `oue`): a report has one bit for each item, and every bit gets its own noise.
 
 import { noiseBits } from "../biased_bits.js";
-import { expBelow, ONE, roundedUp } from "../exact.js";
+import { expBelow, ONE, roundedDown } from "../exact.js";
 import { halves } from "../random.js";
 import { WHOLE } from "./mechanism.js";
 
@@ -12,12 +12,15 @@ import { WHOLE } from "./mechanism.js";
  * The smallest probability that a bit of another item is lit: 1/(1 + e^epsilon), rounded up.
  * @param {number} epsilon
  */
-export const leastNoise = (epsilon, halved = false) => roundedUp(ONE, ONE + expBelow(epsilon, halved));
+export function leastNoise(epsilon, halved = false) {
+  const e = expBelow(epsilon, halved);
+  return WHOLE - roundedDown(e, ONE + e);
+}
 
 /**
  * @param {boolean} symmetric whether ones and zeros are flipped alike (`sue`), or the held item's bit is set with 1/2
  *   (`oue`)
- * @returns {(asked: Asked) => Mechanism & { parameters: { keep: bigint, noise: bigint } }}
+ * @returns {(asked: Asked) => Mechanism & { _parameters: { keep: bigint, noise: bigint } }}
  */
 export const unary =
   (symmetric) =>
@@ -27,10 +30,10 @@ export const unary =
     const threshold = halves(keep);
     const draw = noiseBits(size, noise);
     return {
-      parameters: { keep, noise },
-      bits: size,
-      ratio: bitRatio(keep, noise, WHOLE),
-      permanent: (index, words) => {
+      _parameters: { keep, noise },
+      _bits: size,
+      _ratio: bitRatio(keep, noise, WHOLE),
+      _permanent: (index, words) => {
         const own = words.event(threshold);
         const lit = draw(words); // all bits get noise, and then the bit of the held item is replaced
         const bit = index & 7;
