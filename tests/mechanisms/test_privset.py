@@ -234,6 +234,13 @@ def test_bitmaps_with_rounds_left_out_are_uniform_on_every_tape():
         assert len(set(counts.tolist())) == 1
 
 
+def test_sizes_that_do_not_fit_the_items_are_refused():
+    mechanism = PrivSet(5, 1.0, set_size=2)
+    for sizes in ([-1, 3], [1, 0], [3]):
+        with pytest.raises(InvalidInputError, match="do not add up"):
+            mechanism.privatize_sets(ItemSets(np.array([1, 2]), np.array(sizes)), keystream.seeded(1))
+
+
 def test_reports_of_another_weight_are_refused():
     plan = ldp.Plan(20, "privset", 1.0, set_size=3)
     data = bytearray(plan.privatize([[1, 2]]).to_bytes())
@@ -274,6 +281,6 @@ def test_a_plan_is_read_again_and_an_altered_one_is_not():
     plan = ldp.Plan(["a", "b", "c"], "privset", 2.0, set_size=2, other="c")
     assert ldp.Plan.from_json(plan.to_json()) == plan
     hits = plan.mechanism.parameters()["hits"]
-    assert [Fraction(int(hit), 2**64) < 1 for hit in hits.split(",")]
+    assert all(Fraction(int(hit), 2**64) < 1 for hit in hits.split(","))
     with pytest.raises(ldp.LocalDPError, match="altered"):
         ldp.Plan.from_json(plan.to_json().replace(hits, str(int(hits.split(",")[0]) + 1)))

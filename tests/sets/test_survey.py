@@ -68,6 +68,24 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert inside >= 120
 
 
+def test_intervals_hold_where_some_people_hold_very_much():
+    """A fifth of the people hold 25 items, the others one: estimates are divided, and large items must not be shrunk.
+
+    10 surveys with 3 items each, 30 intervals of 90%. Fewer than 17 hold with a probability below 1e-6.
+    """
+    inside = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        large = rng.random(8_000) < 0.2
+        sizes = np.where(large, 25, 1)
+        items = np.concatenate([np.arange(25) if much else 25 + rng.integers(0, 40, 1) for much in large])
+        found = survey(ItemSets(items, sizes), 65, epsilon=2.0, top=3, seed=seed)
+        truth = np.bincount(items, minlength=65)[found.items]
+        low, high = found.interval(0.9)
+        inside += int(((low <= truth) & (truth <= high)).sum())
+    assert inside >= 17
+
+
 def test_a_survey_takes_items_by_name_and_a_catch_all():
     lists = [["tea", "milk"], ["milk", "beer"], [], ["milk", "milk"]] * 3_000
     found = survey(lists, ldp.Domain(["tea", "milk", "else"], other="else"), epsilon=4.0, top=2, seed=1)
@@ -112,22 +130,23 @@ def test_the_checks_pass():
 class _TellsTheSize(Round):
     """Wrong: large sets draw once more."""
 
-    def randomized(self, sets, source, mechanism):
+    def rows(self, sets, source, mechanism=None):
         source.integers(np.flatnonzero(sets.sizes > 2))
-        return super().randomized(sets, source, mechanism)
+        return super().rows(sets, source, mechanism)
 
 
-class _KeepsTheFirst(Round):
-    """Wrong: whoever holds item 0 and nothing else sends it without noise."""
+class _TellsThatItIsEmpty(Round):
+    """Wrong: whoever holds nothing always sends the same report."""
 
-    def randomized(self, sets, source, mechanism):
-        rows = super().randomized(sets, source, mechanism)
+    def rows(self, sets, source, mechanism=None):
+        rows = super().rows(sets, source, mechanism)
         rows[sets.sizes == 0] = rows[:1]
         return rows
 
 
 @pytest.mark.parametrize(
-    ("mutant", "message"), [(_TellsTheSize, "does not read as many random bits"), (_KeepsTheFirst, "leaks|never sends")]
+    ("mutant", "message"),
+    [(_TellsTheSize, "does not read as many random bits"), (_TellsThatItIsEmpty, "leaks|never sends")],
 )
 def test_a_wrong_round_is_caught(mutant, message):
     with pytest.raises(ldp.checks.CheckFailure, match=message):
@@ -153,16 +172,20 @@ def test_a_survey_is_saved_and_resumed_at_every_round(tmp_path):
         Survey(50, epsilon=3.0, users=6_000, top=4, largest=2, name="autumn").resume(path)
 
 
-@pytest.mark.parametrize("damage", ["cut", "altered", "other", "text", "rounds"])
+@pytest.mark.parametrize("damage", ["cut", "altered", "other", "text", "rounds", "seen", "doubt"])
 def test_a_damaged_state_is_refused(tmp_path, damage):
     path = tmp_path / "survey.json"
     Survey(50, epsilon=3.0, users=6_000).save(path)
     text = path.read_text()
     body = json.loads(text.split("\n")[1])
-    if damage == "rounds":
+    if damage in ("rounds", "seen", "doubt"):
         from localdp.rounds import state_file
 
-        body["state"]["reports"] = [100, 100]
+        body["state"] |= {
+            "rounds": {"reports": [100, 100]},
+            "seen": {"reports": [100, 100, 100], "candidates": [[0], [1]], "find_seen": 0.5},
+            "doubt": {"count_doubt": "x"},
+        }[damage]
         state_file.save(body, path)
     else:
         path.write_text(

@@ -19,7 +19,7 @@ from localdp.errors import (
 )
 from localdp.item_sets import ItemSets
 from localdp.sets import Survey, SurveyClient
-from localdp.sets.groups import Groups
+from localdp.sets.rounds import Round
 
 ITEMS = ["tea", "milk", "bread", "rice", "soap"]
 
@@ -59,8 +59,6 @@ def test_the_group_follows_the_shares_and_not_the_set(tmp_path):
     found = [SurveyClient(made(name=str(n)).to_json(), store=tmp_path).group for n in range(400)]
     counts = np.bincount(found, minlength=4)
     assert (np.abs(counts - 400 * shares) < 5.2 * np.sqrt(400 * shares * (1 - shares))).all()
-    survey = made()
-    assert Groups(survey.groups.shares).draw.__code__.co_varnames[:3] == ("self", "users", "source")  # it sees no set
 
 
 def in_group(survey, number, folder):
@@ -137,6 +135,28 @@ def test_rounds_of_other_surveys_and_other_budgets_are_refused(tmp_path):
         client.report([], greedy.to_json())
     with pytest.raises(PlanLimitError, match="asks for epsilon 5, and this device gives at most 4"):
         SurveyClient(made(epsilon=5.0).to_json(), store=tmp_path)
+
+
+def test_a_device_has_the_limits_that_clients_have(tmp_path):
+    with pytest.raises(PlanLimitError, match="has 5 items, and this device takes at most 4"):
+        SurveyClient(made().to_json(), store=tmp_path, most_items=4)
+    with pytest.raises(PlanLimitError, match="no catch-all item"):
+        SurveyClient(made().to_json(), store=tmp_path, needs_other=True)
+    survey = Survey(60_000, epsilon=2.0, users=10_000)
+    asked = Round.of_sets(survey.fingerprint, 1, None, 60_000, 2.0, 8)
+    assert asked.plan.mechanism.report_bytes > 4_096
+    with pytest.raises(PlanLimitError, match="bytes"):
+        SurveyClient(survey.to_json(), store=tmp_path).report([1], asked.to_json())
+
+
+@pytest.mark.parametrize(
+    ("number", "asks", "listed"), [(0, "set", False), (1, "size", False), (1, "set", True), (2, "size", False)]
+)
+def test_a_round_asks_what_its_number_says(number, asks, listed):
+    """So a collector cannot ask those for their sets who were told that they are asked for a size."""
+    given = ("00" * 32, number, ((0,), (1,)) if listed else None, 5, 1.0)
+    with pytest.raises(PlanError, match="something else than a round of its number"):
+        Round.of_sizes(*given) if asks == "size" else Round.of_sets(*given, 2)
 
 
 @pytest.mark.parametrize("change", ["format", "shares", "keys", "domain", "text"])

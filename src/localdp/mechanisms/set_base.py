@@ -60,6 +60,8 @@ class SetMechanism(Mechanism):
         """One report for each user's set: calls `randomize_sets` on chunks of users, on all processors."""
         # Compiled loops would write out of bounds, so what they get is a copy that nobody changes after the check.
         held = ItemSets(checked_indices(sets.items.copy(), self.size), sets.sizes.copy())
+        if (held.sizes < 0).any() or held.sizes.sum() != held.items.size:
+            raise InvalidInputError("the sizes of the sets do not add up to the number of their items")
         starts = np.append(held.starts, held.items.size)
 
         def randomize(users: Indices, stream: Entropy) -> Rows:

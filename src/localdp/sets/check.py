@@ -36,9 +36,9 @@ def check_survey(kind: type[Round] = Round) -> None:
     """
     for epsilon in _EPSILONS:
         for candidates in _CANDIDATES:
-            survey = "00" * 32
-            rounds = [kind.of_sizes(survey, 0, candidates, _ITEMS, epsilon)]
-            rounds += [kind.of_sets(survey, 1, candidates, _ITEMS, epsilon, size) for size in _SET_SIZES]
+            survey, first = "00" * 32, 0 if candidates is None else 2
+            rounds = [kind.of_sizes(survey, first, candidates, _ITEMS, epsilon)]
+            rounds += [kind.of_sets(survey, first + 1, candidates, _ITEMS, epsilon, size) for size in _SET_SIZES]
             for asked in rounds:
                 _require_private(asked, epsilon)
 
@@ -56,7 +56,7 @@ class _Path:
         return self.mechanism.width
 
     def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        return self.asked.randomized(repeated(self.sets[places[0]], places.size), source, self.mechanism)
+        return self.asked.rows(repeated(self.sets[places[0]], places.size), source, self.mechanism)
 
 
 def _require_private(asked: Round, epsilon: float) -> None:

@@ -27,15 +27,16 @@ from localdp.randomness.keystream import Keystream
 from localdp.sets.groups import Groups
 from localdp.sets.protocol import FORMAT
 from localdp.sets.rounds import ROUNDS, SIZE, Round
-from localdp.validation import checked_amount, checked_epsilon
+from localdp.validation import LARGEST_SIZE, checked_amount, checked_epsilon
 
 
 class SurveyClient:
     """One device: `group` is the round that it answers, and `report(items, document)` its report, for that round only.
 
     `survey` is the JSON of a survey (`Survey.to_json`), `store` the folder of the device, as for `ldp.Client`; `most`
-    is its cap, over everything that it ever reports. A survey that asks for a larger epsilon than `most_epsilon` is a
-    `PlanLimitError`.
+    is its cap, over everything that it ever reports. The device refuses what asks too much with a `PlanLimitError`: a
+    larger epsilon than `most_epsilon`, longer reports than `most_report_bytes`, more items than `most_items`, and with
+    `needs_other` also surveys without a catch-all item.
 
     >>> import tempfile
     >>> from localdp.sets import Survey
@@ -53,12 +54,22 @@ class SurveyClient:
         store: str | os.PathLike[str],
         most: float = 8.0,
         most_epsilon: float = 4.0,
+        most_report_bytes: int = 4_096,
+        most_items: int = 100_000,
+        needs_other: bool = False,
     ) -> None:
         self.domain, self.epsilon, groups, self.fingerprint = _read(survey)
         if self.epsilon > checked_epsilon(most_epsilon):
             raise PlanLimitError(
                 f"this survey asks for epsilon {self.epsilon:g}, and this device gives at most {most_epsilon:g}"
             )
+        if self.domain.size > checked_amount(most_items, LARGEST_SIZE, "most_items"):
+            raise PlanLimitError(
+                f"this survey has {self.domain.size:,} items, and this device takes at most {most_items:,}"
+            )
+        if needs_other and self.domain.other is None:
+            raise PlanLimitError("this survey has no catch-all item: who holds something else would have to be silent")
+        self._longest = most_report_bytes
         opened = Store(store)
         self._budget = Budget(opened, most)
         self._answer = OneAnswer(opened, self._budget, self.fingerprint, self.epsilon, "survey", "surveys")
@@ -78,7 +89,7 @@ class SurveyClient:
         document for the same round is a `PlanMismatchError`. What this spends is on the disk before it returns; a
         `BudgetError` says that the cap is reached.
         """
-        asked = Round.from_json(document, most_epsilon=self.epsilon)
+        asked = Round.from_json(document, most_epsilon=self.epsilon, most_report_bytes=self._longest)
         if asked.survey != self.fingerprint or asked.items != self.domain.size:
             raise PlanMismatchError("this round belongs to another survey")
         held = ItemSets.read([items], self.domain)

@@ -47,18 +47,24 @@ class Round(Frozen):
         """The number of items of the survey."""
         self.plan = plan
         self.classes = SizeClasses.up_to(self.answers)
+        if asks != (SIZE, SET)[number % 2] or (candidates is None) != (number < 2):
+            raise PlanError("this round asks for something else than a round of its number does")
         if plan.domain != self._domain(asks, candidates, items) or plan.mechanism.holds_sets != (asks == SET):
             raise PlanError("the plan of this round does not fit what it asks for")
         self._freeze()
 
     @staticmethod
     def _domain(asks: str, candidates: tuple[Itemset, ...] | None, items: int) -> Domain:
-        """What is reported: sizes, items or candidates. No two rounds of a survey have the same."""
-        what = "items" if candidates is None else "candidates"
-        most = items if candidates is None else len(candidates)
+        """What is reported: sizes, items or candidates.
+
+        No two rounds of a survey have the same, and neither have two lists of candidates: their labels hold a digest.
+        """
+        if candidates is None:
+            return Domain(SizeClasses.up_to(items).labels("items")) if asks == SIZE else Domain(items)
+        digest = hashlib.sha256(canonical_json.dumps([list(one) for one in candidates]).encode()).hexdigest()[:12]
         if asks == SIZE:
-            return Domain(SizeClasses.up_to(most).labels(what))
-        return Domain(most) if candidates is None else Domain([f"candidate {number}" for number in range(most)])
+            return Domain(SizeClasses.up_to(len(candidates)).labels(f"candidates of {digest}"))
+        return Domain([f"candidate {number} of {digest}" for number in range(len(candidates))])
 
     @property
     def answers(self) -> int:
@@ -99,19 +105,15 @@ class Round(Frozen):
         """What each user holds of what is asked for: their items, or the numbers of the candidates."""
         return sets if self.candidates is None else held(self.candidates, sets)
 
-    def rows(self, sets: ItemSets, source: Entropy) -> Rows:
-        """The bytes of one report for each of these users, with this source of randomness, on all processors."""
-        asked, mechanism = self.asked(sets), self.plan.mechanism
-        if isinstance(mechanism, SetMechanism):
-            return mechanism.privatize_sets(asked, source)
-        return mechanism.privatize(self.classes.of(asked.sizes), source)
+    def rows(self, sets: ItemSets, source: Entropy, mechanism: Mechanism | None = None) -> Rows:
+        """The bytes of one report for each of these users, with this source of randomness, on all processors.
 
-    def randomized(self, sets: ItemSets, source: Entropy, mechanism: Mechanism) -> Rows:
-        """The same with another mechanism in the place of the plan's, in one chunk: for checks that enumerate."""
-        asked = self.asked(sets)
-        if isinstance(mechanism, SetMechanism):
-            return mechanism.randomize_sets(asked, source)
-        return mechanism.randomize(self.classes.of(asked.sizes), source)
+        Checks that try all random inputs give a narrower mechanism in the place of the plan's.
+        """
+        asked, used = self.asked(sets), mechanism or self.plan.mechanism
+        if isinstance(used, SetMechanism):
+            return used.privatize_sets(asked, source)
+        return used.privatize(self.classes.of(asked.sizes), source)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -137,14 +139,17 @@ class Round(Frozen):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes, *, most_epsilon: float | None = None) -> Self:
+    def from_json(
+        cls, text: str | bytes, *, most_epsilon: float | None = None, most_report_bytes: int | None = None
+    ) -> Self:
         """Read a round that `to_json` wrote. Anything else is a `PlanError`.
 
-        A device gives `most_epsilon`: a round that asks for more is a `PlanLimitError`.
+        A device gives its limits, as for `Plan.from_json`: a round that asks for more is a `PlanLimitError`.
         """
         try:
             document = canonical_json.loads(text)
-            plan = Plan.from_json(canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon)
+            limits = {"most_epsilon": most_epsilon, "most_report_bytes": most_report_bytes}
+            plan = Plan.from_json(canonical_json.dumps(document["plan"]), **limits)  # type: ignore[arg-type]
             _check_numbers(document)
             items = document["items"]
             candidates = _candidates(document["candidates"], items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -46,6 +47,11 @@ def _started(kind: type[Kind], document: dict[str, Any]) -> Kind:
 
 
 def _state(written: dict[str, Any]) -> State:
+    seen, doubts = (written["find_seen"], written["count_seen"]), (written["count_doubt"], written["least_share"])
+    if not all(0 <= number <= 1 for number in seen) or not all(0 <= number < math.inf for number in doubts):
+        raise ValueError("a share is not between 0 and 1")
+    if (len(written["reports"]) > 1 and not seen[0]) or (len(written["reports"]) > 2 and not seen[1]):
+        raise ValueError("a share that estimates are divided by is 0")
     candidates = tuple(tuple(itemset) for itemset in written["candidates"])
     whole = {name: tuple(written[name]) for name in ("reports", "counts")}
     return State(**(written | whole | {"candidates": candidates}))

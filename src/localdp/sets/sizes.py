@@ -7,8 +7,9 @@ estimated shares r_s of the sizes give, for every set size m, the share of all h
 
 because every holding of a set with s > m items counts as m/s. The largest classes weigh most in the sums, and mostly
 hold nothing but noise. So those at the end are left out whose shares, single and together, are below two standard
-errors, and the others are projected (norm-sub). seen(m) still has an error, also from the first two classes that were
-left out. With the variance v of a share, it is
+errors, and the others are projected (norm-sub). Where little is known, large sets are thus overlooked, seen(m) is too
+large and the estimates are too low. Its error counts the first four classes that were left out, too. With the variance
+v of a share, it is
 
     Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
@@ -45,7 +46,7 @@ _SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
 """The smallest size of each class."""
 _SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _SURE, _STANDS_OUT = 2.0, 3.0  # standard errors
-_IN_DOUBT = 2  # classes beyond the last that is sure, which may hold users as well
+_IN_DOUBT = 4  # classes beyond the last that is sure, which may hold users as well
 _LARGEST_MEAN = 1.5
 """The sets of the last class have on average this many times its smallest size, for want of anything better."""
 
