@@ -1,7 +1,5 @@
 // AES-128 (FIPS 197), encryption only, with one table. The browser's own is asynchronous.
 
-import { turnedRight } from "./sha256.js";
-
 const SBOX = new Uint8Array(256);
 const TABLE = new Int32Array(256); // SubBytes and MixColumns of one byte in row 0, as the column that it adds to
 
@@ -22,6 +20,12 @@ SBOX.forEach((byte, i) => {
   const twice = doubled(byte);
   TABLE[i] = (twice << 24) | (byte << 16) | (byte << 8) | (twice ^ byte);
 });
+
+/**
+ * @param {number} word
+ * @param {number} by
+ */
+const turnedRight = (word, by) => (word >>> by) | (word << (32 - by));
 
 /**
  * SubBytes of one byte of each of these columns: of those that ShiftRows takes, or all of the same one.

@@ -72,7 +72,7 @@ export function checkedSize(size) {
 function checkedItems(items) {
   if (!Array.isArray(items)) throw misshapen();
   const isItem = (/** @type {unknown} */ item) =>
-    typeof item === "number" ? Math.abs(item) < 2 ** 53 : /string|boolean/.test(typeof item);
+    typeof item === "string" || typeof item === "boolean" || (typeof item === "number" && Math.abs(item) < 2 ** 53);
   const halfCharacter = /\p{Surrogate}/u; // it has no bytes
   if (!items.every(isItem) || halfCharacter.test(items.join("\n")))
     throw new PlanError("this plan cannot be used: an item is neither text, number nor boolean");

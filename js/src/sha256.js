@@ -18,12 +18,6 @@ const START = rootDigits(PRIMES.slice(0, 8), 2);
 const w = new Int32Array(64); // the message schedule of one block
 
 /**
- * @param {number} word
- * @param {number} by
- */
-export const turnedRight = (word, by) => (word >>> by) | (word << (32 - by));
-
-/**
  * @param {...Uint8Array} parts
  * @returns {Uint8Array<ArrayBuffer>} the parts, one after the other
  */
@@ -72,12 +66,12 @@ function compress(state, view, at) {
   for (let i = 16; i < 64; i++) {
     const x = w[i - 15];
     const y = w[i - 2];
-    const small = turnedRight(x, 7) ^ turnedRight(x, 18) ^ (x >>> 3);
-    w[i] = w[i - 16] + small + w[i - 7] + (turnedRight(y, 17) ^ turnedRight(y, 19) ^ (y >>> 10));
+    const small = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
+    w[i] = w[i - 16] + small + w[i - 7] + (((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10));
   }
   for (let i = 0; i < 64; i++) {
-    const turnedE = turnedRight(e, 6) ^ turnedRight(e, 11) ^ turnedRight(e, 25);
-    const turnedA = turnedRight(a, 2) ^ turnedRight(a, 13) ^ turnedRight(a, 22);
+    const turnedE = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+    const turnedA = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
     const first = (h + turnedE + ((e & f) ^ (~e & g)) + CONSTANTS[i] + w[i]) | 0;
     const second = turnedA + ((a & b) ^ (a & c) ^ (b & c));
     h = g;

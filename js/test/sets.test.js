@@ -39,7 +39,7 @@ test("a set and its items are different values, and reports of other plans are t
   await new Client(SETS, { store }).report(["tea"]);
   await new Client(PLAN, { store }).report("tea");
   await new Client(SETS_OR_ELSE, { store }).report(["tea"]);
-  assert.equal(read(store.records.get("device")).paid.size, 3);
+  assert.equal(read(store.records.get("device"))._paid.size, 3);
 });
 
 test("items that are not listed become the catch-all item, or are refused and cost nothing", async () => {
@@ -91,11 +91,11 @@ test("a report is sent and kept like any other", async () => {
 test("a client whose store holds the secret of a vector pays and reports as the vector says", async () => {
   for (const { secret, plan, values, digest, response } of vectors.sets) {
     const store = openStore();
-    store.records.set("device", written({ generation: 1n, secret: Uint8Array.from(Buffer.from(secret, "hex")), paid: new Map() }));
+    store.records.set("device", written({ _generation: 1n, _secret: Uint8Array.from(Buffer.from(secret, "hex")), _paid: new Map() }));
     const client = new Client(plan, { store });
     const report = await client.report(values);
     assert.equal(Buffer.from(report.subarray(24)).toString("base64"), response);
-    assert.deepEqual([...read(store.records.get("device")).paid], [[digest, client.plan.epsilon]]);
+    assert.deepEqual([...read(store.records.get("device"))._paid], [[digest, client.plan.epsilon]]);
     assert.equal(hex(report.subarray(4, 20)), client.plan.fingerprint.slice(0, 32));
   }
 });

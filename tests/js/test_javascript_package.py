@@ -99,7 +99,7 @@ const store = {
 const sent = [];
 const client = new built.Client(files.grr.good[0].plan, { store, upload: (body) => { sent.push(body.length); } });
 const { delivered, waiting, pause, dropped, trouble } = await client.send("tea");
-const { generation, secret, paid } = read(records.get("device"));
+const { _generation: generation, _secret: secret, _paid: paid } = read(records.get("device"));
 const kept = records.get(`outbox-${client.plan.fingerprint.slice(0, 16)}`);
 const box = JSON.parse(new TextDecoder().decode(kept.slice(8, -32)));
 console.log(JSON.stringify({

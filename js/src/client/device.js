@@ -30,7 +30,7 @@ export class Device {
   async spent() {
     let spent = 0;
     await this.#store.change(NAME, (bytes) => {
-      spent = sum(this.#found(bytes).paid.values());
+      spent = sum(this.#found(bytes)._paid.values());
       return undefined;
     });
     return spent;
@@ -45,26 +45,26 @@ export class Device {
     let payments = this.#known;
     /** @param {Uint8Array} secret */
     const keys = (secret) => deviceKeys(secret, plan.fingerprint);
-    if (!payments?.paid.has(toHex(keys(payments.secret).digest(held)))) {
+    if (!payments?._paid.has(toHex(keys(payments._secret).digest(held)))) {
       await this.#store.change(NAME, (bytes) => {
         payments = this.#found(bytes);
-        const digest = toHex(keys(payments.secret).digest(held));
-        if (payments.paid.has(digest)) return undefined;
-        const spent = [...payments.paid.values()];
+        const digest = toHex(keys(payments._secret).digest(held));
+        if (payments._paid.has(digest)) return undefined;
+        const spent = [...payments._paid.values()];
         if (!(sum([...spent, plan.epsilon]) <= this.most)) {
           throw new BudgetError(
             `a new value would spend epsilon ${short(plan.epsilon)}, and this device has spent ${short(sum(spent))} of ` +
               `at most ${short(this.most)}: it reports no new values, and nothing was released`,
           );
         }
-        payments.generation++;
-        payments.paid.set(digest, plan.epsilon);
+        payments._generation++;
+        payments._paid.set(digest, plan.epsilon);
         return written(payments);
       });
       this.#known = payments; // only now: a change that was not written has made neither a secret nor a payment
     }
     if (!payments) throw new StoreError("the store did not call update, so nothing was released");
-    return keys(payments.secret).key(held);
+    return keys(payments._secret).key(held);
   }
 
   /**
@@ -79,7 +79,7 @@ export class Device {
           "a new device, which spends epsilon anew",
       );
     }
-    if (this.#known && toHex(this.#known.secret) !== toHex(payments.secret)) {
+    if (this.#known && toHex(this.#known._secret) !== toHex(payments._secret)) {
       throw new StoreError("what this device has stored was removed or replaced while it was in use; a new client is needed");
     }
     return payments;

@@ -19,17 +19,17 @@ const NAME = "LDPDEV1\n";
 
 /**
  * The secret of a device, and the epsilon that was paid for each digest (in hex).
- * @typedef {{ generation: bigint, secret: Uint8Array, paid: Map<string, number> }} Payments
+ * @typedef {{ _generation: bigint, _secret: Uint8Array, _paid: Map<string, number> }} Payments
  */
 
 /**
  * A device that has paid for nothing yet, with a secret from the operating system.
  * @returns {Payments}
  */
-export const newDevice = () => ({ generation: 0n, secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)), paid: new Map() });
+export const newDevice = () => ({ _generation: 0n, _secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)), _paid: new Map() });
 
 /** @param {Payments} payments */
-export function written({ generation, secret, paid }) {
+export function written({ _generation: generation, _secret: secret, _paid: paid }) {
   const content = new DataView(new ArrayBuffer(HEADER_BYTES + paid.size * ENTRY_BYTES));
   const bytes = new Uint8Array(content.buffer);
   content.setBigUint64(0, generation, true);
@@ -60,5 +60,5 @@ export function read(bytes) {
     paid.set(toHex(content.slice(at, at + DIGEST_BYTES)), numbers.getFloat64(at + DIGEST_BYTES, true));
   }
   if (paid.size !== count || ![...paid.values()].every((epsilon) => epsilon > 0 && epsilon < Infinity)) return undefined;
-  return { generation: numbers.getBigUint64(0, true), secret: content.slice(8, 8 + SECRET_BYTES), paid };
+  return { _generation: numbers.getBigUint64(0, true), _secret: content.slice(8, 8 + SECRET_BYTES), _paid: paid };
 }
