@@ -21,6 +21,7 @@ from localdp.errors import (
     TooFewReportsError,
     UnknownItemError,
 )
+from localdp.formats import sealed_json
 from localdp.item_sets import ItemSets
 from localdp.sets import Survey, check_survey, itemsets, survey
 from localdp.sets.rounds import Round
@@ -179,14 +180,12 @@ def test_a_damaged_state_is_refused(tmp_path, damage):
     text = path.read_text()
     body = json.loads(text.split("\n")[1])
     if damage in ("rounds", "seen", "doubt"):
-        from localdp.rounds import state_file
-
         body["state"] |= {
             "rounds": {"reports": [100, 100]},
             "seen": {"reports": [100, 100, 100], "candidates": [[0], [1]], "find_seen": 0.5},
             "doubt": {"count_doubt": "x"},
         }[damage]
-        state_file.save(body, path)
+        sealed_json.save(body, path)
     else:
         path.write_text(
             {"cut": text[:-20], "altered": text.replace("6000", "6001"), "other": "{}\n", "text": "no"}[damage]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import Any, TypeVar
 
@@ -14,31 +13,30 @@ from localdp.discovery.design import Design
 from localdp.discovery.discovery import FORMAT, Discovery
 from localdp.discovery.history import History, Measured
 from localdp.errors import ArchiveError, LocalDPError
-from localdp.formats import canonical_json
-from localdp.formats.atomic_write import atomic_write
-from localdp.validation import checked_regular_file
+from localdp.formats import sealed_json
 
+_WHAT = "saved discovery"
 Kind = TypeVar("Kind", bound=Discovery)
 
 
 def save(discovery: Discovery, path: str | os.PathLike[str]) -> None:
     """Write a file with the state of the discovery."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(state_of(discovery), "utf-8")
+    sealed_json.save(_state(discovery), path)
 
 
 def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
     """The discovery in a file, as far as it had come."""
-    try:
-        return from_state(kind, checked_regular_file(path, ArchiveError).read_text("utf-8"), str(path))
-    except UnicodeDecodeError:
-        raise ArchiveError(f"{path} is not a saved discovery") from None
+    return from_state(kind, sealed_json.read(path, _WHAT), str(path))
 
 
 def state_of(discovery: Discovery) -> str:
-    """The state of the discovery, on two lines: a checksum, and JSON."""
+    """The state of the discovery as text."""
+    return sealed_json.sealed(_state(discovery))
+
+
+def _state(discovery: Discovery) -> dict[str, Any]:
     history = discovery._history
-    state = {
+    return {
         "discovery": discovery.document(),
         "round": discovery.number,
         "used": discovery._used,
@@ -47,20 +45,12 @@ def state_of(discovery: Discovery) -> str:
         "unfinished": list(discovery._unfinished),
         "history": None if history is None else _written(history),
     }
-    text = canonical_json.dumps(state)
-    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n"
 
 
 def from_state(kind: type[Kind], saved: str, name: str = "this text") -> Kind:
     """The discovery with this state. Text that is not one, or was altered, is an `ArchiveError`."""
+    state = sealed_json.unsealed(saved, _WHAT, name)
     try:
-        digest, text = saved.removesuffix("\n").split("\n")
-    except ValueError:
-        raise ArchiveError(f"{name} is not a saved discovery") from None
-    if hashlib.sha256(text.encode()).hexdigest() != digest:
-        raise ArchiveError(f"{name} is not a saved discovery, or was cut short or altered: its checksum does not match")
-    try:
-        state = canonical_json.loads(text)
         start = _started(kind, state["discovery"])
         if state["history"] is None:
             return start

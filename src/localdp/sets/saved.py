@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from localdp.domain import Domain
 from localdp.errors import ArchiveError, LocalDPError
-from localdp.rounds import state_file
+from localdp.formats import sealed_json
 from localdp.sets.protocol import FORMAT, State, Survey
 
+_WHAT = "saved survey of sets"
 Kind = TypeVar("Kind", bound=Survey)
 
 
@@ -19,12 +20,12 @@ def save(survey: Survey, path: str | os.PathLike[str]) -> None:
     """Write a file with the state of the survey."""
     state = asdict(survey._state)
     written = {name: _lists(value) for name, value in state.items()}
-    state_file.save({"survey": survey.document(), "state": written}, path)
+    sealed_json.save({"survey": survey.document(), "state": written}, path)
 
 
 def load(kind: type[Kind], path: str | os.PathLike[str]) -> Kind:
     """The survey in a file, as far as it had come."""
-    saved = state_file.load(path, "saved survey of sets")
+    saved = sealed_json.unsealed(sealed_json.read(path, _WHAT), _WHAT, str(path))
     try:
         started = _started(kind, saved["survey"])
         resumed = started._resumed(_state(saved["state"]))
