@@ -57,8 +57,9 @@ def test_the_client_the_command_and_curl_deliver(collector, tmp_path):
     assert collector.state(plan)["reports"] == sent
 
 
-def test_users_who_hold_sets_are_estimated_too(collector, tmp_path):
-    asked = {"items": ["tea", "milk", "bread"], "epsilon": 4.0, "set_size": 2}
+@pytest.mark.parametrize("mechanism", ["auto", "privset"])
+def test_users_who_hold_sets_are_estimated_too(mechanism, collector, tmp_path):
+    asked = {"items": ["tea", "milk", "bread"], "epsilon": 4.0, "set_size": 2, "mechanism": mechanism}
     made = collector.ask("POST", "/v1/plans", json=asked)
     assert made.status_code == 201, made.text
     document = collector.client.get(f"/v1/plans/{made.json()['short']}/document").text
