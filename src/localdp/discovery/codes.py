@@ -163,7 +163,7 @@ class Text(Code):
     >>> code = Text(most_bytes=8)
     >>> encoded = code.encode(["tea", "", "far too long"])
     >>> encoded.lengths.tolist(), encoded.outside.tolist()
-    ([15, 3, 0], [False, False, True])
+    ([16, 3, 0], [False, False, True])
     >>> code.decode(encoded.rows[0].tobytes(), 15)
     'tea'
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from functools import cached_property
 from typing import Any, Self
@@ -19,21 +18,18 @@ from localdp.discovery.prefixes import Candidates
 from localdp.discovery.rounds import Round, first_candidates
 from localdp.discovery.schedule import Schedule
 from localdp.discovery.steps import Step
-from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsError
-from localdp.formats import canonical_json
-from localdp.frozen import Frozen
+from localdp.errors import InvalidInputError, TooFewReportsError
 from localdp.mechanisms import LinearLocalHashing
 from localdp.plan import Aggregate
+from localdp.rounds.series import LEAST_REPORTS, Series
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
-LEAST_REPORTS = 100
-"""The fewest reports of a round: below, estimates are not nearly Gaussian, and nothing could be found anyway."""
 FORMAT = "localdp-discovery/1"
 _MOST_TOP = 1_000
 _SHOWN = 5  # unfinished prefixes that are named in a note
 
 
-class Discovery(Frozen):
+class Discovery(Series):
     """Find the most frequent values among `users` people, though nobody has listed them, each answering one round.
 
     Values are text of at most `most_bytes` bytes in UTF-8, or keys: whole numbers below 2^bits, if `bits` is given.
@@ -55,6 +51,8 @@ class Discovery(Frozen):
     >>> discovery.result().items
     [40000, 7]
     """
+
+    what = "discovery"
 
     def __init__(
         self,
@@ -114,12 +112,8 @@ class Discovery(Frozen):
         """How many bits and users the rounds have."""
         return Schedule(self.code, self.design, self.users, LinearLocalHashing(CELLS, self.epsilon).variance(1))
 
-    def to_json(self) -> str:
-        """What devices need to know beforehand, as canonical JSON: the kind of values, and epsilon."""
-        return canonical_json.dumps(self.document())
-
     def document(self) -> dict[str, Any]:
-        """The same as a JSON value."""
+        """What devices need to know beforehand, as a JSON value: the kind of values, epsilon and the design."""
         return {
             "format": FORMAT,
             "name": self.name,
@@ -129,11 +123,6 @@ class Discovery(Frozen):
             "top": self.top,
             "design": self.design.document(),
         }
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 of `to_json()`, in hex. The documents of all rounds carry it."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @property
     def done(self) -> bool:
@@ -162,19 +151,7 @@ class Discovery(Frozen):
         `PlanMismatchError`, and fewer than 100 reports a `TooFewReportsError`; then the round goes on.
         """
         current = self.round
-        if (of.fingerprint if isinstance(of, Round) else of) != current.fingerprint:
-            raise PlanMismatchError(
-                f"these reports were made under another round than round {self.number} of this discovery"
-            )
-        if not isinstance(aggregate, Aggregate):
-            raise InvalidInputError(f"a discovery advances by an Aggregate, not by {type(aggregate).__name__}")
-        if aggregate.plan != current.plan:
-            raise PlanMismatchError(f"{aggregate!r} is not of the plan of round {self.number} of this discovery")
-        if aggregate.n < LEAST_REPORTS:
-            raise TooFewReportsError(
-                f"round {self.number} has {aggregate.n} reports, and needs at least {LEAST_REPORTS}: wait for more, "
-                "or plan a discovery with fewer rounds"
-            )
+        self._check_reports(aggregate, of, current)
         estimate = aggregate.estimate()
         mechanism = current.plan.mechanism
         noise = Noise(aggregate.n, mechanism.variance(1), mechanism.excess_variance)
@@ -288,13 +265,6 @@ class Discovery(Frozen):
         from localdp.discovery.saved import load
 
         return load(cls, path)
-
-    def resume(self, path: str | os.PathLike[str]) -> Self:
-        """This discovery as far as it had come when it was saved. The state of another one is a `PlanMismatchError`."""
-        saved = type(self).load(path)
-        if saved.fingerprint != self.fingerprint:
-            raise PlanMismatchError(f"{path} holds the state of another discovery, with other parameters or name")
-        return saved
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"round {self.number} of {self.expected_rounds}"

@@ -8,9 +8,7 @@ round they were made, and another round's reports are refused although their pla
 
 from __future__ import annotations
 
-import hashlib
 import json
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -20,8 +18,8 @@ from localdp.discovery.places import PLACES, Span
 from localdp.discovery.prefixes import Candidates, in_order, prefix_rows
 from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
-from localdp.frozen import Frozen
 from localdp.plan import Plan
+from localdp.rounds.question import Question
 from localdp.types import Rows
 from localdp.validation import LARGEST_SIZE
 
@@ -29,7 +27,7 @@ _FORMAT = "localdp-round/1"
 _SMALL = 1 << 12  # cells: up to here every mechanism is compared, beyond it llh is the one that can be counted
 
 
-class Round(Frozen):
+class Round(Question):
     """A round that is under way: its `number` (from 0), its `candidates`, the `plan` under which devices report, and
     the `span` of places that devices have which are asked.
 
@@ -58,31 +56,19 @@ class Round(Frozen):
         plan = Plan(size, "auto" if size <= _SMALL else "llh", epsilon, other=size - 1)
         return cls(discovery, number, candidates, plan, span)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the round's document, in hex."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    def to_json(self) -> str:
-        """The document that devices need, as canonical JSON."""
-        return self._text
-
-    @cached_property
-    def _text(self) -> str:
-        return canonical_json.dumps(
-            {
-                "format": _FORMAT,
-                "discovery": self.discovery,
-                "round": self.number,
-                "from": self.span.first,
-                "to": self.span.end,
-                "position": self.candidates.position,
-                "bits": self.candidates.bits,
-                "open": _as_hex(self.candidates.open, self.candidates.position),
-                "finished": _as_hex(self.candidates.finished, self.candidates.position),
-                "plan": self.plan._document(),
-            }
-        )
+    def document(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "discovery": self.discovery,
+            "round": self.number,
+            "from": self.span.first,
+            "to": self.span.end,
+            "position": self.candidates.position,
+            "bits": self.candidates.bits,
+            "open": _as_hex(self.candidates.open, self.candidates.position),
+            "finished": _as_hex(self.candidates.finished, self.candidates.position),
+            "plan": self.plan._document(),
+        }
 
     @classmethod
     def from_json(
@@ -113,12 +99,6 @@ class Round(Frozen):
         if made.to_json() != canonical_json.dumps(document):
             raise PlanError("this round was altered, or its candidates are not in order")
         return made
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Round) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         known = self.candidates

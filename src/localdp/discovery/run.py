@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from localdp.discovery import places
-from localdp.discovery.discovery import LEAST_REPORTS, Discovery
+from localdp.discovery.discovery import Discovery
 from localdp.discovery.found import Found
 from localdp.errors import EmptyError, InvalidInputError, TooFewReportsError
 from localdp.plan import Aggregate
 from localdp.randomness import keystream
+from localdp.rounds.series import LEAST_REPORTS
 from localdp.types import Progress
 from localdp.validation import shown
 

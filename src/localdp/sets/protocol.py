@@ -12,7 +12,6 @@ what they hold, and makes one report.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 from collections.abc import Iterable
@@ -23,11 +22,10 @@ from typing import Any, Self
 import numpy as np
 
 from localdp.domain import Domain
-from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsError
-from localdp.formats import canonical_json
-from localdp.frozen import Frozen
+from localdp.errors import InvalidInputError, TooFewReportsError
 from localdp.items import Item
 from localdp.plan import Aggregate
+from localdp.rounds.series import LEAST_REPORTS, Series
 from localdp.sets.candidates import Itemset, likeliest
 from localdp.sets.found import FoundSets, found
 from localdp.sets.groups import Groups
@@ -37,8 +35,6 @@ from localdp.types import Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
 FORMAT = "localdp-sets/1"
-LEAST_REPORTS = 100
-"""The fewest reports of a round."""
 LEAST_USERS = 1_000
 """The fewest users, so that every round can expect twice its fewest reports."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
@@ -64,7 +60,7 @@ class State:
     counts: tuple[int, ...] = ()
 
 
-class Survey(Frozen):
+class Survey(Series):
     """Find the items that the most of about `users` people hold, if everybody holds a set of them.
 
     `domain` lists the items, as in a plan. `top` is how many are wanted. With `largest` above 1, itemsets with up to so
@@ -83,6 +79,8 @@ class Survey(Frozen):
     >>> survey.result().items
     ['milk', 'tea']
     """
+
+    what = "survey"
 
     def __init__(
         self,
@@ -121,12 +119,8 @@ class Survey(Frozen):
         find = round(rest * (_TO_FIND_ITEMS if self.largest == 1 else _TO_FIND_ITEMSETS))
         return Groups((small, find, small, rest - find))
 
-    def to_json(self) -> str:
-        """What devices need to know beforehand, as canonical JSON: the items, epsilon and the groups."""
-        return canonical_json.dumps(self.document())
-
     def document(self) -> dict[str, Any]:
-        """The same as a JSON value."""
+        """What devices need to know beforehand, as a JSON value: the items, epsilon and the groups."""
         return {
             "format": FORMAT,
             "name": self.name,
@@ -137,11 +131,6 @@ class Survey(Frozen):
             "largest": self.largest,
             "shares": list(self.groups.shares),
         }
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 of `to_json()`, in hex. The documents of all rounds carry it."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @property
     def number(self) -> int:
@@ -175,18 +164,7 @@ class Survey(Frozen):
         `PlanMismatchError`, and fewer than 100 reports a `TooFewReportsError`; then the round goes on.
         """
         current = self.round
-        if (of.fingerprint if isinstance(of, Round) else of) != current.fingerprint:
-            raise PlanMismatchError(
-                f"these reports were made under another round than round {self.number} of this survey"
-            )
-        if not isinstance(aggregate, Aggregate):
-            raise InvalidInputError(f"a survey advances by an Aggregate, not by {type(aggregate).__name__}")
-        if aggregate.plan != current.plan:
-            raise PlanMismatchError(f"{aggregate!r} is not of the plan of round {self.number} of this survey")
-        if aggregate.n < LEAST_REPORTS:
-            raise TooFewReportsError(
-                f"round {self.number} has {aggregate.n} reports, and needs at least {LEAST_REPORTS}: wait for more"
-            )
+        self._check_reports(aggregate, of, current)
         learnt = (self._after_sizes, self._after_items, self._after_candidates, self._after_counts)[self.number]
         state = learnt(current, aggregate)
         return self._resumed(replace(state, reports=(*state.reports, aggregate.n)))
@@ -213,13 +191,6 @@ class Survey(Frozen):
         from localdp.sets.saved import load
 
         return load(cls, path)
-
-    def resume(self, path: str | os.PathLike[str]) -> Self:
-        """This survey as far as it had come when it was saved. The state of another one is a `PlanMismatchError`."""
-        saved = type(self).load(path)
-        if saved.fingerprint != self.fingerprint:
-            raise PlanMismatchError(f"{path} holds the state of another survey, with other parameters or name")
-        return saved
 
     def _after_sizes(self, current: Round, aggregate: Aggregate) -> State:
         law = current.classes.law(aggregate.estimate())

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
 from typing import Any, Self
 
 from localdp.domain import Domain
 from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
-from localdp.frozen import Frozen
 from localdp.item_sets import ItemSets
 from localdp.mechanisms import Mechanism, SetMechanism
 from localdp.plan import Plan, Reports
 from localdp.randomness import keystream
 from localdp.randomness.keystream import Entropy
+from localdp.rounds.question import Question
 from localdp.sets.candidates import Itemset, held
 from localdp.sets.sizes import SizeClasses
 from localdp.types import Rows
@@ -30,7 +29,7 @@ SIZE, SET = "size", "set"
 ROUNDS = 4
 
 
-class Round(Frozen):
+class Round(Question):
     """A round under way: its `number`, what it `asks` for ("size" or "set"), its `candidates` and its `plan`.
 
     `candidates` is None if the round asks about all items.
@@ -115,28 +114,16 @@ class Round(Frozen):
             return used.privatize_sets(asked, source)
         return used.privatize(self.classes.of(asked.sizes), source)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the round's document, in hex."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    def to_json(self) -> str:
-        """The document that devices need, as canonical JSON."""
-        return self._text
-
-    @cached_property
-    def _text(self) -> str:
-        return canonical_json.dumps(
-            {
-                "format": _FORMAT,
-                "survey": self.survey,
-                "round": self.number,
-                "asks": self.asks,
-                "candidates": None if self.candidates is None else [list(itemset) for itemset in self.candidates],
-                "items": self.items,
-                "plan": self.plan._document(),
-            }
-        )
+    def document(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "survey": self.survey,
+            "round": self.number,
+            "asks": self.asks,
+            "candidates": None if self.candidates is None else [list(itemset) for itemset in self.candidates],
+            "items": self.items,
+            "plan": self.plan._document(),
+        }
 
     @classmethod
     def from_json(
@@ -163,12 +150,6 @@ class Round(Frozen):
         if made.to_json() != canonical_json.dumps(document):
             raise PlanError("this round was altered")
         return made
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Round) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         what = f"{self.items:,} items" if self.candidates is None else f"{len(self.candidates):,} candidates"

@@ -1,0 +1,1 @@
+"""What surveys in several rounds share: a round's document, and a series of rounds that leads from one to the next."""
