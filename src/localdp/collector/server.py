@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import socket
@@ -50,7 +51,8 @@ def bound(host: str, port: int) -> socket.socket:
         listening.bind(address)
         listening.listen(2048)
     except (OSError, OverflowError) as error:
-        raise InvalidInputError(f"cannot listen at {host} port {port}: {error}") from error
+        taken = "; choose another with --port" if isinstance(error, OSError) and error.errno == errno.EADDRINUSE else ""
+        raise InvalidInputError(f"cannot listen at {host} port {port}: {error}{taken}") from error
     return listening
 
 

@@ -164,7 +164,7 @@ class Text(Code):
     >>> encoded = code.encode(["tea", "", "far too long"])
     >>> encoded.lengths.tolist(), encoded.outside.tolist()
     ([16, 3, 0], [False, False, True])
-    >>> code.decode(encoded.rows[0].tobytes(), 15)
+    >>> code.decode(encoded.rows[0].tobytes(), 16)
     'tea'
     """
 

@@ -92,10 +92,11 @@ export function createPage(root, lost) {
   }
 
   const soon = debounced(250, async () => {
-    const number = read().listed.length + (other.value.trim() ? 1 : 0);
+    const { listed, twice } = read();
+    const number = twice.length ? 0 : listed.length + (other.value.trim() ? 1 : 0);
     const people = Math.round(Number(users.value));
     if (number < 2 || !(people >= 1)) {
-      advice.replaceChildren(h("p", { class: "note" }, "List at least two items, and this shows how precise the result will be."));
+      advice.replaceChildren(h("p", { class: "note" }, "List at least two items, each once, and this shows how precise the result will be."));
       return;
     }
     try {

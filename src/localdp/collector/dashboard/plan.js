@@ -77,7 +77,7 @@ export async function planPage(root, name, lost) {
       const bar = h("span", { class: "fill" });
       bar.style.width = `${Math.min(1, plan.reports / least) * 100}%`;
       waiting.replaceChildren(h("h2", {}, plan.reports ? "Almost there" : "Waiting for the first report"),
-        h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}. Copy a snippet from below to send one.`),
+        h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}. Choose “Try it” under “Send reports” to send 2,000 made-up ones.`),
         h("span", { class: "rail", "aria-hidden": "true" }, bar));
     }
   }

@@ -5,6 +5,8 @@ import { bars, responsive } from "./charts.js";
 import { card, h, numbersTable } from "./dom.js";
 import { count, several } from "./words.js";
 
+const FEW = 30; // items below which a histogram says little
+
 export function priorCard(path, signal, lost) {
   let answer = null;
   const picture = h("div", { class: "chart" });
@@ -42,7 +44,8 @@ export function priorCard(path, signal, lost) {
     }
     paint();
     const beyond = answer.beyond ? ` ${several(answer.beyond, "item")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
-    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}`;
+    const few = answer.items.reduce((sum, items) => sum + items, 0) + answer.beyond < FEW ? " With so few items, bars and line need not agree." : "";
+    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}${few}`;
     const kept = table.firstChild?.open;
     table.replaceChildren(numbersTable(["from (users)", "to", "items", "expected"], answer.items.map((items, place) =>
       [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Items by raw frequency"));

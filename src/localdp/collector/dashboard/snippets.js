@@ -116,7 +116,7 @@ export function snippetsCard(plan, item) {
 
   choose(names[0]);
   const sets = holdsSets(plan) ? " A list may hold more items, or none; in a shell, write semicolons between them." : "";
-  const element = card("Send reports", `One report of one device, ready to be copied, or 2,000 made-up people. The item is an example.${sets}`, bar, panel);
+  const element = card("Send reports", `One report of one device, ready to be copied, or 2,000 made-up people. The item is an example. Every call of send is one more report: call it once for each person.${sets}`, bar, panel);
   element.classList.add("wide");
   return element;
 }
