@@ -67,8 +67,8 @@ class ProgressAnswer:
         missing = max(self.minimum, 1) - self.reports
         more = "1 more report is" if missing == 1 else f"{missing:,} more reports are"
         waiting = () if missing <= 0 else (f"{more} needed before estimates are released.",)
-        shown = (_seen(self.now, "so far"),) if self.now is not None else ()
-        return (*waiting, *shown, _seen(self.later[-1], "in all"))
+        shown = (_seen(self.now, now=True),) if self.now is not None else ()
+        return (*waiting, *shown, _seen(self.later[-1], now=False))
 
     def document(self) -> dict[str, Any]:
         """The answer as a JSON value."""
@@ -124,15 +124,16 @@ def answer_progress(plan: Plan, reports: int, *, minimum: int = 1, suspect: int 
     return ProgressAnswer(plan, reports, minimum, suspect, now, tuple(later_ones))
 
 
-def _seen(precision: Precision, when: str) -> str:
-    """What can be seen with this number of reports, as a sentence."""
-    error = (
-        f"With {precision.reports:,} report{'' if precision.reports == 1 else 's'} {when}, the standard error of an "
-        f"item is {_percent(precision.std_error_share)} of the users"
+def _seen(precision: Precision, *, now: bool) -> str:
+    """What can be seen with this number of reports, or could be if there were so many, as a sentence."""
+    reports = f"{precision.reports:,} report{'' if precision.reports == 1 else 's'}"
+    begin, are, stands = (
+        (f"With {reports} so far,", "is", "stands") if now else (f"If there were {reports},", "would be", "would stand")
     )
+    error = f"{begin} the standard error of an item {are} {_percent(precision.std_error_share)} of the users"
     if precision.visible_share is None:
-        return f"{error}, and no item stands out of the noise."
-    return f"{error}, and an item that {_percent(precision.visible_share)} of them hold stands out of the noise."
+        return f"{error}, and no item {stands} out of the noise."
+    return f"{error}, and an item that {_percent(precision.visible_share)} of them hold {stands} out of the noise."
 
 
 def _percent(share: float) -> str:
