@@ -282,7 +282,7 @@ def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(co
     said = page.locator("main").inner_text()
     assert "one of two sets of items" in said
     assert "up to 2 each" in said
-    assert "does not know plans whose people hold several items" in said
+    assert "A list may hold more items, or none" in said
     page.get_by_role("tab", name="Python").click()
     assert 'client.send(["home"])' in page.locator("pre").inner_text()
     assert serious(page) == []

@@ -18,6 +18,7 @@ from localdp.discovery.device import DiscoveryClient
 from localdp.discovery.places import PLACES, Span
 from localdp.discovery.rounds import Round
 from localdp.errors import BudgetError, PlanMismatchError, StoreError
+from localdp.formats import batch
 from localdp.randomness.keystream import Keystream
 
 DISCOVERY = small()
@@ -114,9 +115,9 @@ def test_another_cell_and_another_document_have_noise_of_their_own(tmp_path):
         patch.setattr(Secret, "key", lambda self, message: keys_used.append(real(self, message)) or keys_used[-1])
         for document in (ASKED, FIRST):
             for cell in (0, 1, 200):
-                client._made(document, cell)
-        DiscoveryClient(other.to_json(), store=tmp_path / "one")._made(ASKED, 0)
-        device(tmp_path / "two")._made(ASKED, 0)
+                client._answer._noise(document.fingerprint, [cell])
+        DiscoveryClient(other.to_json(), store=tmp_path / "one")._answer._noise(ASKED.fingerprint, [0])
+        device(tmp_path / "two")._answer._noise(ASKED.fingerprint, [0])
     assert len(set(keys_used)) == len(keys_used) == 8
 
 
@@ -195,7 +196,9 @@ def test_a_device_that_is_stopped_at_any_write_releases_one_report(tmp_path, mon
     )
     released += [device(tmp_path).report(value, QUESTION) for value in (7, 65_535)]
     assert len(set(released)) == 1
-    expected = device(tmp_path)._made(ASKED, int(ASKED.candidates.indices(DISCOVERY.code.encode([40_000]))[0]))
+    cell = ASKED.candidates.indices(DISCOVERY.code.encode([40_000]))
+    noise = device(tmp_path)._answer._noise(ASKED.fingerprint, cell.tolist())
+    expected = batch.pack(ASKED.plan.fingerprint, ASKED.plan.mechanism.privatize(cell, noise))
     assert (released[0] == expected) == wrote  # what was written before the stop is what is released later
     assert device(tmp_path).spent == 4.0
 
@@ -205,8 +208,10 @@ def test_two_processes_at_once_release_one_report(tmp_path):
     one, two = device(tmp_path), device(tmp_path)
     report = one.report(40_000, QUESTION)
     with pytest.MonkeyPatch.context() as patch:
-        known, calls = two._answered, []
-        patch.setattr(two, "_answered", lambda asked: (calls.append(1), None if len(calls) == 1 else known(asked))[1])
+        known, calls = two._answer._known, []
+        patch.setattr(
+            two._answer, "_known", lambda asked: (calls.append(1), None if len(calls) == 1 else known(asked))[1]
+        )
         assert two.report(7, QUESTION) == report
     assert two.spent == 4.0
 

@@ -13,7 +13,7 @@ _DATABASE = "localdp.db"
 
 def command(
     db: Annotated[
-        str, typer.Option(help="The database: a file of SQLite, or postgresql://user@host/name.", envvar="LOCALDP_DB")
+        str, typer.Option(help="The database: a file of SQLite, or postgresql://host/name.", envvar="LOCALDP_DB")
     ] = _DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 8321,

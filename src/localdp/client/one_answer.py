@@ -63,8 +63,7 @@ class OneAnswer:
         if known is not None:
             self._budget.pay(self._digest, self._epsilon)
             return known
-        message = bytes.fromhex(asked) + b"".join(number.to_bytes(8, "little") for number in reported)
-        made = make(Keystream(self._secret.key(message)))
+        made = make(self._noise(asked, reported))
         self._budget.pay(self._digest, self._epsilon, before=lambda: self._keep(asked, made))
         known = self._known(asked)
         if known is None:
@@ -73,6 +72,11 @@ class OneAnswer:
                 "answer is gone. A second answer would spend epsilon again, so this device gives none"
             )
         return known
+
+    def _noise(self, asked: str, reported: Iterable[int]) -> Keystream:
+        """The stream for what is reported, under this document."""
+        message = bytes.fromhex(asked) + b"".join(number.to_bytes(8, "little") for number in reported)
+        return Keystream(self._secret.key(message))
 
     def _keep(self, asked: str, made: bytes) -> None:
         """Write the report to its file, unless another process has been there. The caller holds the store's lock."""

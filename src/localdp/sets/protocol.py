@@ -38,8 +38,8 @@ FORMAT = "localdp-sets/1"
 LEAST_USERS = 1_000
 """The fewest users, so that every round can expect twice its fewest reports."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
-_TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.35  # of the others, in round 1; the rest counts the candidates
-_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 2  # for each that is wanted
+_TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.4  # of the others, in round 1; the rest counts the candidates
+_CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 3  # for each that is wanted
 _MOST_TOP = 1_000
 _MOST_LARGEST = 10
 

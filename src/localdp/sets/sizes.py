@@ -16,16 +16,16 @@ v of a share, it is
 **To find items**, what counts is how far their estimates stand out of the noise. The estimate of an item grows with
 seen(m), and the noise with the deviation of the mechanism, so that its error is deviation(m) / seen(m), in users. A
 small m is the least noisy, but items whose holders have large sets are then overlooked. So m has the least error for
-items that are three of these errors (at their least, e) above nothing: (3 e doubt(m))^2 + (deviation(m) / seen(m))^2.
+items that are 1.5 of these errors (at their least, e) above nothing: (1.5 e bias(m))^2 + (deviation(m) / seen(m))^2,
+where bias(m) = (1 - seen(m)) / 2: half of what is not seen may belong to other items than it is divided among.
 
 **To count items**, estimates are divided by seen(m), so that they are right on average over the items. An item whose
 holders have larger sets than others' is still counted too low, and m must not be too small. The m with the least
-(f doubt(m))^2 + Var(m) / seen(m)^2 is taken, where f is the frequency of the last item that is wanted, Var(m) is the
-variance of the estimate of such an item (with what its holders add: few of them draw it if m is large), and
+(f bias(m))^2 + Var(m) / seen(m)^2 is taken, where f is the frequency of the last item that is wanted, and Var(m) the
+variance of the estimate of such an item (with what its holders add: few of them draw it if m is large). The relative
+error of the correction, which intervals know, is
 
-    doubt(m)^2 = ((1 - seen(m)) / 2)^2 + Var(seen(m)) / seen(m)^2
-
-is the relative error of the correction: half of what is not seen may belong to other items than it is divided among.
+    doubt(m)^2 = bias(m)^2 + Var(seen(m)) / seen(m)^2.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from localdp.types import Indices, Vector
 _SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
 """The smallest size of each class."""
 _SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-_SURE, _STANDS_OUT = 2.0, 3.0  # standard errors
+_SURE, _STANDS_OUT = 2.0, 1.5  # standard errors
 _IN_DOUBT = 4  # classes beyond the last that is sure, which may hold users as well
 _LARGEST_MEAN = 1.5
 """The sets of the last class have on average this many times its smallest size, for want of anything better."""
@@ -127,21 +127,25 @@ class SizeLaw:
         if every <= 0 or seen <= 0:
             return 1.0
         weights = np.minimum(self.sizes, set_size) - seen * self.sizes
-        return math.hypot((1 - seen) / 2, self.error * float(np.linalg.norm(weights)) / every / seen)
+        return math.hypot(self.bias(set_size), self.error * float(np.linalg.norm(weights)) / every / seen)
+
+    def bias(self, set_size: int) -> float:
+        """The relative error that items with unusual holders have: half of what is not seen."""
+        return (1 - self.seen(set_size)) / 2
 
     def to_find(self, items: int, epsilon: float) -> int:
         """The set size with which items that just stand out of the noise are found best."""
         offered = list(_offered(items, epsilon))
         errors = {m: math.sqrt(_noise(items, epsilon, m)[0]) / max(self.seen(m), 1e-9) for m in offered}
         stands_out = _STANDS_OUT * min(errors.values())
-        return min(offered, key=lambda m: math.hypot(stands_out * self.doubt(m), errors[m]))
+        return min(offered, key=lambda m: math.hypot(stands_out * self.bias(m), errors[m]))
 
     def to_count(self, items: int, epsilon: float, users: int, share: float) -> int:
         """The set size with the least expected error of an item that this share of the users hold."""
 
         def error(m: int) -> float:
             seen, (variance, excess) = max(self.seen(m), 1e-9), _noise(items, epsilon, m)
-            return (users * share * self.doubt(m)) ** 2 + users * (variance + share * seen * excess) / seen**2
+            return (users * share * self.bias(m)) ** 2 + users * (variance + share * seen * excess) / seen**2
 
         return min(_offered(items, epsilon), key=error)
 
