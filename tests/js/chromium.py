@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -143,7 +143,10 @@ def browser_of(playwright, folder, preferences=None):
     try:
         yield context
     finally:
-        context.close()
+        from playwright.sync_api import Error
+
+        with suppress(Error):  # a browser that a test has killed may be gone already
+            context.close()
 
 
 def kill(folder):
