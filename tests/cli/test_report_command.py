@@ -57,13 +57,13 @@ def test_a_value_can_come_from_standard_input(folder):
     ],
 )
 def test_numbers_and_booleans_can_be_typed(typed, item):
-    assert report._item(typed, PLAN.domain) == item
-    assert type(report._item(typed, PLAN.domain)) is type(item) or typed == "7.0"
+    assert PLAN.question.typed(typed) == item
+    assert type(PLAN.question.typed(typed)) is type(item) or typed == "7.0"
 
 
 @pytest.mark.parametrize(("typed", "item"), [("7", 7), ("true", "true"), ("tea", "tea"), ("4294967296", "4294967296")])
 def test_numbered_items_are_found_at_once(typed, item):
-    assert report._item(typed, ldp.Domain(2**32)) == item
+    assert ldp.Choice(2**32).typed(typed) == item
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,6 @@ from localdp.cli.options import PlanFile
 
 if TYPE_CHECKING:
     from localdp.client import Client, Delivery
-    from localdp.domain import Domain
-    from localdp.items import Item
-    from localdp.plan import Plan
 
 
 def command(
@@ -58,7 +55,7 @@ def command(
     except PlanError as error:
         raise type(error)(f"{plan}: {error}") from error
     given = sys.stdin.readline().rstrip("\r\n") if value == "-" else value
-    item = None if given is None else _value(given, client.plan)
+    item = None if given is None else client.plan.question.typed(given)
     if upload is None:
         print(client.plan.read(client.report(item)).to_json())  # type: ignore[arg-type]
         typer.echo(_spent(client), err=True)
@@ -69,30 +66,6 @@ def command(
     typer.echo(f"{_outcome(done)}; {_spent(client)}")
     if done.dropped:
         fail("; ".join(dict.fromkeys(done.dropped)))
-
-
-def _value(text: str, plan: Plan) -> Item | list[Item]:
-    """The value that was typed: an item, or under a plan with sets several items."""
-    if not plan.mechanism.holds_sets:
-        return _item(text, plan.domain)
-    return [_item(part.strip(), plan.domain) for part in text.split(";") if part.strip()]
-
-
-def _item(text: str, domain: Domain) -> Item:
-    """The item that was typed: itself if the items are text, or else the number or boolean that the text stands for."""
-    from localdp.formats import canonical_json
-
-    if not isinstance(domain.items, range) and text in domain.items:
-        return text
-    try:
-        plain = canonical_json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(domain.items, range):
-        is_item = type(plain) is int and plain in domain.items
-    else:  # Python says that True is 1, and as items they differ
-        is_item = any(plain == item and isinstance(plain, bool) == isinstance(item, bool) for item in domain.items)
-    return plain if is_item else text
 
 
 def _outcome(done: Delivery) -> str:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.files.base import load_pyarrow
 from localdp.files.columns import report_schema
+from localdp.held import Held
 from localdp.plan import Plan, Reports
-from localdp.types import Indices
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 def reports_of(values: pa.Array, plan: Plan, column: str) -> Reports:
     """One report for each value, with a secure keystream that is used for nothing else."""
-    return plan.privatize_indices(_indices(values, plan, column))
+    return plan.privatize_held(_held(values, plan, column))
 
 
-def _indices(values: Any, plan: Plan, column: str) -> Indices:
+def _held(values: Any, plan: Plan, column: str) -> Held:
     types = load_pyarrow().types
     if types.is_dictionary(values.type):
         values = values.dictionary_decode()
     plain = types.is_integer(values.type) and not values.null_count
     try:
-        return plan.domain.indices(values.to_numpy() if plain else values.to_pylist())
+        return plan.question.read(values.to_numpy() if plain else values.to_pylist())
     except UnknownItemError:
         # The value is not shown: it is somebody's answer, and errors end up in the logs of a cluster.
         raise UnknownItemError(

@@ -189,6 +189,11 @@ class Mechanism(AskedAgain):
         """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
         return sums
 
+    @property
+    def most_supported(self) -> int | None:
+        """The most items that one report can support, and so also a forged one; None if that is not known."""
+        return None
+
     def validate_counts(self, counts: Counts, n: int) -> None:
         """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
 

@@ -58,6 +58,9 @@ class Question(Frozen, ABC):
         """The cells of one person, in ascending order."""
         return tuple(self.read([value]).items.tolist())
 
+    layout: ClassVar[str] = "values"
+    """How answers stand in the column of a file: "values" for `read`, "items", or "sets" of items."""
+
     @property
     def takes_everything(self) -> bool:
         """Whether every value has a cell. If not, staying silent tells that a value has none."""
@@ -75,9 +78,13 @@ class Question(Frozen, ABC):
         """The calibrated frequencies of the cells, as people read them."""
         return calibrated
 
-    def describe(self) -> str:
-        """What a person answers with, in a few words for people who make plans."""
-        return f"{self.cells.size:,} items"
+    def typed(self, text: str) -> Any:
+        """The answer that somebody typed, as `read_one` takes it."""
+        return text
+
+    def describe(self, where: str = "") -> str:
+        """What a person answers with, for people who make plans; `where` says in brackets where the items are from."""
+        return f"{self.cells.size:,} items{where}"
 
     # What is derived.
 

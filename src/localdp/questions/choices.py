@@ -11,7 +11,7 @@ from localdp.item_sets import ItemSets
 from localdp.items import Item
 from localdp.mechanisms.set_base import checked_set_size
 from localdp.questions.base import Question, Words
-from localdp.questions.choice import domain_with
+from localdp.questions.choice import domain_with, typed_item
 
 
 class Choices(Question):
@@ -23,6 +23,7 @@ class Choices(Question):
 
     name = "choices"
     words = Words(answer="one set of items", example="['tea', 'milk']")
+    layout = "sets"
 
     def __init__(self, items: Domain | int | Iterable[Item], most: int = 4, other: Item | None = None) -> None:
         self.cells = domain_with(items, other)
@@ -38,8 +39,11 @@ class Choices(Question):
     def options(self) -> dict[str, Any]:
         return {"set_size": self.most}
 
-    def describe(self) -> str:
-        return f"{super().describe()}, sets of up to {self.most} of them"
+    def typed(self, text: str) -> Any:
+        return [typed_item(part.strip(), self.cells) for part in text.split(";") if part.strip()]
+
+    def describe(self, where: str = "") -> str:
+        return f"{super().describe(where)}, sets of up to {self.most} of them"
 
     def details(self) -> dict[str, Any]:
         return {**self.cells.to_json(), "most": self.most}
