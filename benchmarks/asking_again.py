@@ -25,7 +25,7 @@ from worst import deliver, measure, parser, table
 
 import localdp as ldp
 from localdp.bench import peers
-from localdp.mechanisms.base import independent_counts
+from localdp.mechanisms import independent_counts
 
 PEER = "multi-freq-ldpy"
 HERE = Path(__file__).parent

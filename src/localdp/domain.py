@@ -186,6 +186,27 @@ class Domain(Frozen):
         known = {"size": self.size} if isinstance(self.items, range) else {"items": list(self.items)}
         return known if self.other is None else {**known, "other": self.other}
 
+    @classmethod
+    def from_json(cls, given: Any) -> Domain:
+        """The domain behind `{"items": [..]}` or `{"size": d}`, either with "other" or without.
+
+        `TypeError` for any other shape: the caller knows what it is reading.
+        """
+        items = given.get("items", given.get("size")) if isinstance(given, dict) else None
+        if not isinstance(items, list if "items" in given else int) or set(given) - {"other"} not in (
+            {"items"},
+            {"size"},
+        ):
+            raise TypeError("a domain has either items or a size")
+        domain = cls(items, given.get("other"))
+        if not canonical_json.same(domain.other, given.get("other")) or (domain.other is None) != (
+            "other" not in given
+        ):
+            raise TypeError("the catch-all must be written as it is")
+        if isinstance(items, list) and domain.size != len(items):
+            raise TypeError("the catch-all must be one of the items")
+        return domain
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain) or self.items != other.items or self.other != other.other:
             return False  # items that differ have different texts

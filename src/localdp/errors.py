@@ -79,6 +79,14 @@ class ImpureMechanismError(InvalidInputError):
             "a pure mechanism such as 'llh', 'oue' or 'grr'"
         )
 
+    @classmethod
+    def by_outcomes(cls, name: str) -> ImpureMechanismError:
+        """The error for a mechanism of this name that is estimated from the law of its outcomes instead."""
+        return cls(
+            f"{name} is not a pure mechanism: no two probabilities p* and q* describe it, so the paper's formula does "
+            "not apply to it. Its estimates follow from the law of its outcomes: call observe(counts, n)"
+        )
+
 
 class ChannelTooLargeError(InvalidInputError):
     """The exact channel was asked for, but the domain is too large to list all reports."""

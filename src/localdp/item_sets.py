@@ -16,12 +16,13 @@ import numpy as np
 
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError
+from localdp.held import Held
 from localdp.types import Indices
 from localdp.validation import shown
 
 
 @dataclass(frozen=True)
-class ItemSets:
+class ItemSets(Held):
     """The indices of all users' items, one user after the other, and the number of items of each user.
 
     The items of a user are in ascending order, and none is there twice.
@@ -64,6 +65,9 @@ class ItemSets:
         none = np.zeros(0, np.int64)
         items, sizes = ([getattr(part, name) for part in parts] for name in ("items", "sizes"))
         return cls(np.concatenate([none, *items]), np.concatenate([none, *sizes]))
+
+    def one_each(self) -> Indices:
+        raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
 
     def take(self, users: Indices) -> ItemSets:
         """The sets of some users, in this order.

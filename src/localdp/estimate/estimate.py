@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,16 @@ from localdp.validation import (
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.combined import Combined
+    from localdp.mechanisms.observation import Observation
     from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
+
+
+class Reading(Protocol):
+    """What turns calibrated frequencies into the result that people read: a question does."""
+
+    def result(self, calibrated: Calibrated, /) -> Calibrated:
+        """The result."""
+
 
 _NO_NOISE = 0.01  # a smaller deviation than this is none: estimates are frequencies up to rounding
 
@@ -82,6 +91,10 @@ class Estimate(Frozen, Frequencies):
     """p* and q*, if the estimates are debiased counts of reports: they give the exact law of the noise."""
     origin: Estimate | None = field(kw_only=True, default=None)
     processing: tuple[str, ...] = field(kw_only=True, default=())
+    reading: Reading | None = field(kw_only=True, default=None, repr=False)
+    """The question that was asked, if it is known: it knows how calibrated frequencies are read."""
+    observation: Observation | None = field(kw_only=True, default=None, repr=False)
+    """The counts behind the estimates, and what is known of their law, if it is known."""
 
     def __post_init__(self) -> None:
         self.frequencies = checked_estimates(self.frequencies)
@@ -203,7 +216,7 @@ class Estimate(Frozen, Frequencies):
             fitted = family
         else:
             fitted = family.fit(observations_of(*observed, self.n, self.total), method)
-        return Calibrated(
+        calibrated = Calibrated(
             observed[0],
             self.n,
             self.domain,
@@ -214,6 +227,7 @@ class Estimate(Frozen, Frequencies):
             doubts=self.notes,
             doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
+        return calibrated if self.reading is None else self.reading.result(calibrated)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -145,3 +145,11 @@ def _number(value: float) -> str:
         return f"{minus}0.{'0' * -point}{digits}"
     mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
     return f"{minus}{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values have the same canonical text. (Comparing the values would not do: 1 == True.)"""
+    try:
+        return dumps(one) == dumps(other)
+    except (ValueError, RecursionError):
+        return False

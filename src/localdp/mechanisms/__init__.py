@@ -30,8 +30,8 @@ reports it. One more perturbs the whole set at once:
 |---|---|---|---|
 | `privset` | `PrivSet` | a bit for each item | the least variance on sets of several items |
 
-The base class of all mechanisms is in `base`, the base classes of groups are in `bitmap_base`, `hashing_base` and
-`set_base`.
+The base class of all mechanisms is in `base`, that of pure ones in `pure`, and those of groups are in `bitmap_base`,
+`hashing_base` and `set_base`. `observation` has what counts say about items, and `channel` the exact law of reports.
 `symbol_response` is the randomized response that several mechanisms share, `asking_again` says how all of them answer
 again, and `choice` decides what `auto` takes.
 
@@ -47,7 +47,7 @@ from typing import TypeVar
 
 from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, UnknownMechanismError
 from localdp.formats import bitstrings
-from localdp.mechanisms.base import Channel, Mechanism, independent_counts, require_sum
+from localdp.mechanisms.base import Mechanism
 from localdp.mechanisms.chains import (
     Chain,
     OptimizedThenSymmetric,
@@ -57,12 +57,15 @@ from localdp.mechanisms.chains import (
     SymmetricTwice,
     checked_once,
 )
+from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.choice import Choice, Make, choose
 from localdp.mechanisms.dbit_flip import DBitFlip
 from localdp.mechanisms.hadamard import HadamardResponse
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
+from localdp.mechanisms.observation import Observation, Supported, Through
 from localdp.mechanisms.privset import PrivSet
+from localdp.mechanisms.pure import PureMechanism, independent_counts, require_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.set_base import SetMechanism
 from localdp.mechanisms.set_sampling import PaddingAndSampling
@@ -87,20 +90,24 @@ __all__ = [
     "HadamardResponse",
     "LinearLocalHashing",
     "Mechanism",
+    "Observation",
     "OptimizedLocalHashing",
     "OptimizedThenSymmetric",
     "OptimizedTwice",
     "OptimizedUnary",
     "PaddingAndSampling",
     "PrivSet",
+    "PureMechanism",
     "RandomizedResponse",
     "RandomizedResponseTwice",
     "SetMechanism",
     "SubsetSelection",
+    "Supported",
     "SymbolResponse",
     "SymmetricThenOptimized",
     "SymmetricTwice",
     "SymmetricUnary",
+    "Through",
     "UnaryEncoding",
     "bitstrings",
     "create",

@@ -33,6 +33,7 @@ import numpy as np
 
 from localdp.errors import WireCode, WireError
 from localdp.frozen import Frozen
+from localdp.held import Held
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Indices, Progress, Rows
@@ -50,6 +51,10 @@ class AskedAgain(Frozen, ABC):
     size: int
     requested_epsilon: float
     width: int
+
+    def respond(self, held: Held, source: Entropy) -> Rows:
+        """The permanent response of each user, from what users hold."""
+        return self.permanent(held.one_each(), source)
 
     def permanent(self, values: Indices, source: Entropy, *, progress: Progress | None = None) -> Rows:
         """The response to each value that a device keeps and makes all its reports from, with `again`.

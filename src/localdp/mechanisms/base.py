@@ -11,26 +11,36 @@ Let c_i be the number of reports that support item i, out of n. If f_i users hol
     Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*).
 
 The paper's constant variance is the first term (`variance`); the second is f_i times `excess_variance`.
+
+A mechanism need not be pure. What is counted are the *outcomes* of reports, and `observe` says what their counts tell
+about the cells (`observation`). A pure mechanism has an outcome for each item, which is that a report supports it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.domain import checked_indices
-from localdp.errors import ChannelTooLargeError, EpsilonError, FrequencyError, InvalidInputError, WireCode, WireError
+from localdp.errors import (
+    ChannelTooLargeError,
+    EpsilonError,
+    ImpureMechanismError,
+    InvalidInputError,
+    WireCode,
+    WireError,
+)
 from localdp.formats import bitstrings
+from localdp.held import Held
 from localdp.kernels import chunks
-from localdp.kernels.debias import debias
 from localdp.mechanisms.asking_again import AskedAgain, Randomize
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.observation import Observation, Supported
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -38,34 +48,6 @@ from localdp.validation import checked_amount, checked_epsilon, checked_size
 
 _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a second
 _GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
-
-
-@dataclass(frozen=True)
-class Channel:
-    """The exact probabilities of all reports: `probabilities[value][k]` is Pr(reports[k] | value), a fraction.
-
-    `numpy.asarray(channel)` gives the same numbers as floats, one row for each value.
-
-    >>> from localdp.mechanisms import HadamardResponse
-    >>> channel = HadamardResponse(size=3, epsilon=0.5).channel()
-    >>> np.asarray(channel).round(3).tolist()
-    [[0.311, 0.189, 0.311, 0.189], [0.311, 0.311, 0.189, 0.189], [0.311, 0.189, 0.189, 0.311]]
-    """
-
-    reports: Rows
-    probabilities: tuple[tuple[Fraction, ...], ...]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array([[float(p) for p in row] for row in self.probabilities], dtype=dtype)
-
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of the probabilities of one report under two values.
-
-        It equals e^epsilon for the realised epsilon.
-        """
-        columns: list[tuple[Fraction, ...]] = list(zip(*self.probabilities, strict=True))
-        return max(max(column) / min(column) for column in columns)
 
 
 class Mechanism(AskedAgain):
@@ -78,6 +60,8 @@ class Mechanism(AskedAgain):
 
     - sets `name`, and `exactly_pure` and `counts_pairs` where the defaults are wrong;
     - writes `configure`, `p`, `q`, `ratio`, `report_bits`, `parameters`, `randomize`, `supports` and `channel`;
+    - or, for one that is not pure, `outcomes` and `observe` instead of `p` and `q`; `supports` then tells whether a
+      report has an outcome;
     - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster;
     - where there are options, or where reports perturb a permanent response, replaces what `chains` replaces.
 
@@ -98,8 +82,7 @@ class Mechanism(AskedAgain):
         self.requested_epsilon = checked_epsilon(epsilon)
         self.width = checked_amount(width, 64, "the number of bits of a probability")
         self.configure()
-        p, q = self._exact_pair
-        if p <= q:
+        if self._gains_nothing:
             raise EpsilonError(
                 f"epsilon {self.requested_once:g} is too small for {self.name} on {size} items: at {width} bits of "
                 "resolution the report would not depend on the item at all; use a larger epsilon"
@@ -113,14 +96,14 @@ class Mechanism(AskedAgain):
         """Set the integer thresholds and the sizes, from `size`, `requested_epsilon` and `width`."""
 
     @property
-    @abstractmethod
     def p(self) -> Fraction:
         """p* as an exact fraction. A plain property will do: the library evaluates it once for each mechanism."""
+        raise ImpureMechanismError.by_outcomes(self.name)
 
     @property
-    @abstractmethod
     def q(self) -> Fraction:
         """q* as an exact fraction, evaluated once like `p`."""
+        raise ImpureMechanismError.by_outcomes(self.name)
 
     @property
     @abstractmethod
@@ -151,7 +134,7 @@ class Mechanism(AskedAgain):
 
     @abstractmethod
     def supports(self, rows: Rows, item: int) -> Flags:
-        """Whether each report supports the item."""
+        """Whether each report supports the item; of a mechanism that is not pure, whether it has this outcome."""
 
     @abstractmethod
     def channel(self) -> Channel:
@@ -170,14 +153,23 @@ class Mechanism(AskedAgain):
                 f"a report has bits set past the last of its {self.report_bits} bits",
             )
 
+    @property
+    def outcomes(self) -> int:
+        """How many numbers `count` returns. Of a pure mechanism, there is one for each item."""
+        return self.size
+
+    def observe(self, counts: Counts, n: int) -> Observation:
+        """What the counts of n reports say about how many users hold each item."""
+        return Supported(counts, n, *self._exact_pair)
+
     def count(self, rows: Rows) -> Counts:
         """How many of the reports support each item. This default is slow: it looks at one item after the other."""
-        return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.size)], np.int64)
+        return np.array([np.count_nonzero(self.supports(rows, item)) for item in range(self.outcomes)], np.int64)
 
     @property
     def partial_size(self) -> int:
         """How many numbers `count_partial` returns."""
-        return self.size
+        return self.outcomes
 
     def count_partial(self, rows: Rows) -> Counts:
         """Numbers that add up over any division of the reports, and from which `complete` gets the counts.
@@ -197,12 +189,25 @@ class Mechanism(AskedAgain):
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """Random counts, distributed exactly as if every user sent a report. This default does run every user."""
         source = keystream.secure() if seed is None else keystream.seeded(seed)
-        counts = np.zeros(self.size, np.int64)
+        counts = np.zeros(self.outcomes, np.int64)
         for values in self._values_in_groups(frequencies):
             counts += self.tally(self.privatize(values, source))
         return counts
 
     # What is derived.
+
+    @property
+    def pure(self) -> bool:
+        """Whether p* and q* describe the mechanism, as the paper's formula needs it."""
+        return type(self).p is not Mechanism.p
+
+    @property
+    def _gains_nothing(self) -> bool:
+        """Whether reports do not depend on the item at all."""
+        if not self.pure:
+            return self.ratio <= 1
+        p, q = self._exact_pair
+        return p <= q
 
     @cached_property
     def _exact_pair(self) -> tuple[Fraction, Fraction]:
@@ -236,6 +241,8 @@ class Mechanism(AskedAgain):
     @cached_property
     def excess_variance(self) -> float:
         """The variance that each holder of an item adds to the item's estimate: (1 - p* - q*) / (p* - q*)."""
+        if not self.pure:
+            return self._of_one_user.excess_variance
         p, q = self._exact_pair
         return float((1 - p - q) / (p - q))
 
@@ -250,7 +257,12 @@ class Mechanism(AskedAgain):
         return bitstrings.byte_length(self.report_bits)
 
     def variance(self, n: int) -> float:
-        """The variance of the estimate of an item that nobody holds, among n users."""
+        """The variance of the estimate of an item that nobody holds, among n users.
+
+        Where it differs by item, it is the mean over the items if all outcomes are equally frequent.
+        """
+        if not self.pure:
+            return n * float(np.mean(self._of_one_user.variance))
         return float(n * self._variance_per_user)
 
     @cached_property
@@ -259,9 +271,18 @@ class Mechanism(AskedAgain):
         p, q = self._exact_pair
         return q * (1 - q) / (p - q) ** 2
 
+    @cached_property
+    def _of_one_user(self) -> Observation:
+        """What a user is expected to show if all outcomes are equally frequent."""
+        return self.observe(np.full(self.outcomes, 1 / self.outcomes), 1)
+
     def estimate(self, counts: Counts, n: int) -> Vector:
         """The unbiased estimate of each item's frequency, from the counts of n reports."""
-        return debias(counts, n, *self._exact_pair)
+        return self.observe(counts, n).frequencies
+
+    def answer(self, held: Held, source: Entropy, *, progress: Progress | None = None) -> Rows:
+        """One report for each user, from what users hold."""
+        return self.privatize(held.one_each(), source, progress=progress)
 
     def privatize(self, values: Indices, source: Entropy, *, progress: Progress | None = None) -> Rows:
         """One report for each value: calls `randomize` on chunks of users, on all processors."""
@@ -288,7 +309,7 @@ class Mechanism(AskedAgain):
 
     def tally(self, rows: Rows, *, progress: Progress | None = None) -> Counts:
         """How many of the reports support each item: calls `count` on chunks of reports, on all processors."""
-        return chunks.count_chunks(self.count, rows, self.size, self._count_work, progress)
+        return chunks.count_chunks(self.count, rows, self.outcomes, self._count_work, progress)
 
     def tally_partial(self, rows: Rows, *, threads: int | None = None) -> Counts:
         """What `count_partial` gives for all rows, called on chunks of reports.
@@ -296,6 +317,11 @@ class Mechanism(AskedAgain):
         `threads` is the number of threads; None means all processors.
         """
         return chunks.count_chunks(self.count_partial, rows, self.partial_size, self._count_work, None, threads)
+
+    @property
+    def named_kind(self) -> type[Mechanism]:
+        """The class that goes by this mechanism's name."""
+        return type(self)
 
     def at_width(self, width: int) -> Self:
         """The same mechanism with probabilities out of 2^width, for checks that try all random inputs."""
@@ -346,23 +372,3 @@ class Mechanism(AskedAgain):
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.size} items, epsilon {self.epsilon:.6g}, {self.report_bits}-bit reports>"
-
-
-def require_sum(counts: Counts, expected: int, why: str) -> None:
-    """Raise a `FrequencyError` unless the counts add up to `expected`; the message ends with `why` they must."""
-    total = exact_sum(counts)
-    if total != expected:
-        raise FrequencyError(f"no reports can have these counts: they add up to {total}, not to {expected}, {why}")
-
-
-def exact_sum(counts: Counts) -> int:
-    """The sum of the counts. (The plain sum of int64 could overflow.)"""
-    low = np.int64(2**32 - 1)
-    return (int((counts >> 32).sum()) << 32) + int((counts & low).sum())
-
-
-def independent_counts(mechanism: Mechanism, frequencies: Counts, seed: int | None) -> Counts:
-    """Simulated counts where a report supports each item independently of the others: two binomials for each item."""
-    rng = np.random.default_rng(seed)
-    others = int(frequencies.sum()) - frequencies
-    return rng.binomial(frequencies, mechanism.p_star) + rng.binomial(others, mechanism.q_star)

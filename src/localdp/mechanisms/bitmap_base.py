@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from localdp.formats import bitstrings
 from localdp.kernels.counting import count_bits
-from localdp.mechanisms.base import Mechanism
+from localdp.mechanisms.pure import PureMechanism
 from localdp.types import Counts, Flags, Rows
 
 
-class BitmapMechanism(Mechanism):
+class BitmapMechanism(PureMechanism):
     """A report has one bit for each item, and supports the items that have their bit set."""
 
     @property

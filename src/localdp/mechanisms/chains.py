@@ -42,6 +42,7 @@ from typing import Any, ClassVar, Self
 from localdp.errors import EpsilonError
 from localdp.formats import bitstrings
 from localdp.mechanisms.base import Mechanism
+from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.mechanisms.unary import IndependentBits, OptimizedUnary, SymmetricUnary, UnaryEncoding, noise_bits
@@ -51,7 +52,7 @@ from localdp.types import Indices, Rows
 from localdp.validation import checked_epsilon
 
 
-class Chain(Mechanism):
+class Chain(PureMechanism):
     """A permanent response by the mechanism `first`, perturbed once more for each report."""
 
     perturbs_again = True

@@ -41,7 +41,8 @@ from numpy.typing import NDArray
 from localdp.errors import FrequencyError, WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_items
-from localdp.mechanisms.base import Channel, Mechanism, exact_sum
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import PureMechanism, exact_sum
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -54,7 +55,7 @@ Fields = NDArray[np.uint64]
 """One row for each user, and one number for each answer: the item, and the bit above it."""
 
 
-class DBitFlip(Mechanism):
+class DBitFlip(PureMechanism):
     """Answer for `answers` of the items, drawn at random: one noisy bit for each.
 
     A report lists the items in ascending order, each with its bit. If no number of answers is given, it is half of the

@@ -11,13 +11,14 @@ from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
 from localdp.kernels.galois_field import parity
 from localdp.kernels.walsh_hadamard import walsh_hadamard
-from localdp.mechanisms.base import Channel, Mechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import PureMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
 
 
-class HadamardResponse(Mechanism):
+class HadamardResponse(PureMechanism):
     """Report a column of a Hadamard matrix: columns where the item's row is +1 are e^eps times likelier than the rest.
 
     Acharya, Sun & Zhang, AISTATS 2019. The matrix has K = 2^ceil(log2(d+1)) rows and columns; item x has row x+1.

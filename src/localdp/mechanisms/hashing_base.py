@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
-from localdp.mechanisms.base import Channel, Mechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Flags, Indices, Rows
@@ -21,7 +22,7 @@ Symbols = NDArray[np.uint64]
 """Hash values, from 0 to the number of symbols - 1."""
 
 
-class HashedMechanism(Mechanism):
+class HashedMechanism(PureMechanism):
     """Draw a hash function, hash the held item to a symbol, and report the function with a perturbed symbol.
 
     The low `function_bits` bits of a report are the function, the other bits are the symbol. The report supports every

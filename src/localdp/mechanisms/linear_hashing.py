@@ -9,8 +9,8 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.kernels import linear_hash
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms.base import require_sum
 from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
+from localdp.mechanisms.pure import require_sum
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Rows, Words

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from localdp.kernels import local_hash
-from localdp.mechanisms.base import independent_counts
 from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
+from localdp.mechanisms.pure import independent_counts
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy

@@ -55,8 +55,9 @@ from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
 from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
-from localdp.mechanisms.base import Channel, exact_sum
-from localdp.mechanisms.set_base import Held, SetMechanism, scaled
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import exact_sum
+from localdp.mechanisms.set_base import OneSet, SetMechanism, scaled
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -214,7 +215,7 @@ class PrivSet(SetMechanism):
                 f"and at most {n * self.subset} items"
             )
 
-    def channel_of(self, sets: list[Held]) -> Channel:
+    def channel_of(self, sets: list[OneSet]) -> Channel:
         """The exact probability of every report, for each of these sets. A larger set is a mixture of those drawn."""
         self._check_channel(math.comb(self.report_bits, self.subset))
         subsets = list(combinations(range(self.report_bits), self.subset))
@@ -226,7 +227,7 @@ class PrivSet(SetMechanism):
             common = sum(element in padded for element in report)
             return (law.rest + hits.get(common, Fraction(0))) / every
 
-        def mixed(held: Held) -> tuple[Fraction, ...]:
+        def mixed(held: OneSet) -> tuple[Fraction, ...]:
             chances = self._chances(held)
             return tuple(
                 sum((share * chance(padded, report) for padded, share in chances.items()), Fraction(0))
@@ -236,7 +237,7 @@ class PrivSet(SetMechanism):
         bitmaps = np.array([sum(1 << element for element in subset) for subset in subsets], np.uint64)
         return Channel(bitstrings.from_integers(bitmaps, self.report_bits), tuple(mixed(held) for held in sets))
 
-    def _chances(self, held: Held) -> dict[frozenset[int], Fraction]:
+    def _chances(self, held: OneSet) -> dict[frozenset[int], Fraction]:
         """The exact probability of every padded set that a device may make of a set."""
         items, size = sorted(held), len(held)
         if size <= self.set_size:

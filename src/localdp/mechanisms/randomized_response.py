@@ -9,13 +9,14 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
-from localdp.mechanisms.base import Channel, Mechanism, require_sum
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import PureMechanism, require_sum
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
 
 
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(PureMechanism):
     """Report the held item with probability e^eps/(e^eps + d - 1), and otherwise any of the d - 1 others.
 
     Kairouz, Bonawitz & Ramage, ICML 2016. It has less noise than `oue` when d < 3 e^eps + 2. The report is the index

@@ -14,8 +14,10 @@ import numpy as np
 
 from localdp.domain import checked_indices
 from localdp.errors import InvalidInputError
+from localdp.held import Held
 from localdp.item_sets import ItemSets
-from localdp.mechanisms.base import Channel, Mechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import PureMechanism
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Progress, Rows, Words
 from localdp.validation import checked_amount
@@ -23,19 +25,23 @@ from localdp.validation import checked_amount
 MOST_ELEMENTS = 1 << 16
 """The largest set size."""
 
-Held = tuple[int, ...]
+OneSet = tuple[int, ...]
 """The indices of the items that one user holds, in ascending order."""
 
 
-class SetMechanism(Mechanism):
+def checked_set_size(set_size: int, most: int = MOST_ELEMENTS) -> int:
+    """The number of items that a user may hold, if it is a whole number from 1 to `most`."""
+    return checked_amount(set_size, most, "set_size, the number of items that a user may hold,")
+
+
+class SetMechanism(PureMechanism):
     """Encode and perturb a set of items. Sets are treated alike as long as they have at most `set_size` items."""
 
     holds_sets = True
     most_elements = MOST_ELEMENTS
 
     def __init__(self, size: int, epsilon: float, width: int = 64, *, set_size: int) -> None:
-        name = "set_size, the number of items that a user may hold,"
-        self.set_size = checked_amount(set_size, self.most_elements, name)
+        self.set_size = checked_set_size(set_size, self.most_elements)
         super().__init__(size, epsilon, width)
 
     @abstractmethod
@@ -46,7 +52,7 @@ class SetMechanism(Mechanism):
         """
 
     @abstractmethod
-    def channel_of(self, sets: list[Held]) -> Channel:
+    def channel_of(self, sets: list[OneSet]) -> Channel:
         """The exact probability of every report, for each of these sets."""
 
     def options(self) -> dict[str, Any]:
@@ -70,6 +76,12 @@ class SetMechanism(Mechanism):
             return self.randomize_sets(part, stream)
 
         return self._in_chunks(randomize, np.arange(held.users), source, progress)
+
+    def answer(self, held: Held, source: Entropy, *, progress: Progress | None = None) -> Rows:
+        return self.privatize_sets(ItemSets(held.items, held.sizes), source, progress=progress)
+
+    def respond(self, held: Held, source: Entropy) -> Rows:
+        return self.answer(held, source)
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         """Reports of users who hold one item each."""

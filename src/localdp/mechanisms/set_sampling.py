@@ -45,9 +45,11 @@ import numpy as np
 
 from localdp.errors import FrequencyError
 from localdp.item_sets import ItemSets
-from localdp.mechanisms.base import Channel, Mechanism, exact_sum
+from localdp.mechanisms.base import Mechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
-from localdp.mechanisms.set_base import Held, SetMechanism, scaled
+from localdp.mechanisms.set_base import OneSet, SetMechanism, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -85,6 +87,10 @@ class PaddingAndSampling(SetMechanism):
             )
         else:
             self.inner = self.kind(self.size + 1, self.requested_epsilon, self.width)
+
+    @property
+    def named_kind(self) -> type[Mechanism]:
+        return self.kind
 
     def at_width(self, width: int) -> PaddingAndSampling:
         return type(self)(self.size, self.requested_epsilon, width, set_size=self.set_size, kind=self.kind)
@@ -147,11 +153,11 @@ class PaddingAndSampling(SetMechanism):
                 f"no reports can have these counts: they add up to {total}, and {n} reports support at most {n} items"
             )
 
-    def channel_of(self, sets: list[Held]) -> Channel:
+    def channel_of(self, sets: list[OneSet]) -> Channel:
         inner = self.inner.channel()
         by_element = inner.probabilities
 
-        def mixed(held: Held) -> tuple[Fraction, ...]:
+        def mixed(held: OneSet) -> tuple[Fraction, ...]:
             chances = self._chances(held)
             return tuple(
                 sum((chance * by_element[element][report] for element, chance in chances.items()), Fraction(0))
@@ -160,7 +166,7 @@ class PaddingAndSampling(SetMechanism):
 
         return Channel(inner.reports, tuple(mixed(held) for held in sets))
 
-    def _chances(self, held: Held) -> dict[int, Fraction]:
+    def _chances(self, held: OneSet) -> dict[int, Fraction]:
         """The exact probability with which each element of a padded set is drawn."""
         size = len(held)
         if size > self.set_size:

@@ -11,8 +11,9 @@ import numpy as np
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_subsets
-from localdp.mechanisms.base import Channel, require_sum
 from localdp.mechanisms.bitmap_base import BitmapMechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import require_sum
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Rows

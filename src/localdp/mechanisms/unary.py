@@ -10,8 +10,9 @@ import numpy as np
 from localdp.formats import bitstrings
 from localdp.kernels import rare_bits
 from localdp.kernels.biased_bits import biased_bits, replace_bits
-from localdp.mechanisms.base import Channel, independent_counts
 from localdp.mechanisms.bitmap_base import BitmapMechanism
+from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.pure import independent_counts
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Rows, Words

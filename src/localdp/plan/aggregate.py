@@ -1,4 +1,4 @@
-"""AGGREGATE: the number of reports that support each item. Aggregates can be added up in any order."""
+"""AGGREGATE: the number of reports with each outcome. Aggregates can be added up in any order."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Aggregate:
     """The number of reports that support each item: int64 `counts`, the number of users `n`, and the `plan`.
 
+    Of a mechanism that is not pure, `counts` has the number of reports with each outcome instead.
+
     `add` and `merge` change the aggregate. Only one thread may use it at a time: give each thread its own aggregate and
     merge them at the end. The order of adding and merging does not matter.
 
@@ -36,7 +38,7 @@ class Aggregate:
     def __init__(self, plan: Plan, counts: Counts | None = None, n: int = 0) -> None:
         self.plan = plan
         self.n = checked_users(n, least=0)
-        size = plan.domain.size
+        size = plan.mechanism.outcomes
         self.counts = np.zeros(size, np.int64) if counts is None else checked_counts(counts, self.n, size)
         if counts is not None:
             plan.mechanism.validate_counts(self.counts, self.n)
@@ -81,15 +83,17 @@ class Aggregate:
 
         if self.n == 0:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
-        mechanism = self.plan.mechanism
+        seen = self.plan.mechanism.observe(self.counts, self.n)
         return Estimate(
-            mechanism.estimate(self.counts, self.n),
+            seen.frequencies,
             n=self.n,
-            variance=mechanism.variance(self.n),
+            variance=seen.variance,
             domain=self.plan.domain,
-            excess_variance=mechanism.excess_variance,
-            total=None if mechanism.holds_sets else self.n,
-            probabilities=(mechanism.p_star, mechanism.q_star),
+            excess_variance=seen.excess_variance,
+            total=self.plan.question.total(self.n),
+            probabilities=seen.probabilities,
+            reading=self.plan.question,
+            observation=seen,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

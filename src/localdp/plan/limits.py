@@ -11,6 +11,7 @@ from typing import Any
 from localdp.errors import PlanLimitError
 from localdp.frozen import Frozen
 from localdp.mechanisms import Mechanism
+from localdp.questions import Question
 from localdp.validation import LARGEST_EPSILON, LARGEST_SIZE, checked_amount, checked_epsilon
 
 MOST_REPORT_BYTES = 1 << 24
@@ -46,7 +47,15 @@ class Limits(Frozen):
         epsilon = document.get("epsilon")
         if isinstance(epsilon, float | int):
             self._check_epsilon(epsilon)
-        if self.needs_other and "other" not in domain:
+        if "other" not in domain:
+            self._check_other(False)
+
+    def check_question(self, question: Question) -> None:
+        """Raise a `PlanLimitError` if some values have no answer, and this device wants one for all."""
+        self._check_other(question.takes_everything)
+
+    def _check_other(self, takes_everything: bool) -> None:
+        if self.needs_other and not takes_everything:
             raise PlanLimitError(
                 "this plan has no catch-all item, and this device answers only plans with one: staying silent would "
                 "tell that its value is not listed"

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.domain import Domain
@@ -31,27 +30,31 @@ from localdp.errors import (
 )
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
+from localdp.held import Held, OneEach
 from localdp.item_sets import ItemSets
 from localdp.items import Item
-from localdp.mechanisms import Mechanism, PaddingAndSampling, SetMechanism, create, kind_named
+from localdp.mechanisms import Mechanism, create, kind_named
 from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
+from localdp.plan.part_key import PartKey
 from localdp.plan.plausibility import FALSE_ALARMS, Plausibility, plausibility
 from localdp.plan.reports import Reports
+from localdp.questions import Choice, Choices, Question, domain_with, question_in
 from localdp.randomness import keystream
 from localdp.table import printable
 from localdp.types import Indices, Progress
 from localdp.validation import checked_frequencies, checked_seed
 
 _FORMAT = "localdp-plan/1"
-_OPTIONS = ("once", "answers", "set_size")  # of the mechanisms that have them
+_OPTIONS = ("once", "answers")  # of the mechanisms that have them
 
 
 class Plan(Frozen):
-    """The domain, the mechanism and the privacy budget epsilon, shared by devices, collector and analyst.
+    """The question, the mechanism and the privacy budget epsilon, shared by devices, collector and analyst.
 
-    `domain` is a list of items, or the number of items (then they are 0, 1, 2 and so on). `mechanism` is a name: `grr`,
+    `domain` is a list of items, the number of items (then they are 0, 1, 2 and so on), or a question, such as
+    `Choice(items)`; the attribute `domain` has the items that are counted. `mechanism` is a name: `grr`,
     `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr`, `dbit` or `auto`; the attribute `why` gives the reason for the
     choice. A plan cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other
     fingerprints.
@@ -64,8 +67,11 @@ class Plan(Frozen):
     list are refused, and a device that stays silent tells that its value is outside, whatever epsilon is. `answers`,
     which is for `dbit` only, is the number of items that each user answers for.
 
-    With `set_size`, every user holds a set of items, perhaps an empty one, and reports one of them, drawn at random.
+    With `set_size`, every user holds a set of items, perhaps an empty one, as under `Choices(items, most=set_size)`.
     Estimates are right if no set has more than `set_size` items; a larger one counts for less.
+
+    `part` is for plans that belong to a study: the study's fingerprint and the name of the part. It makes the plan
+    another one than the same plan outside the study.
 
     >>> plan = Plan(["tea", "coffee", "water"], mechanism="grr", epsilon=1.0)
     >>> reports = plan.privatize(["tea", "tea", "water", "coffee"])
@@ -81,7 +87,7 @@ class Plan(Frozen):
 
     def __init__(
         self,
-        domain: Domain | int | Iterable[Item],
+        domain: Question | Domain | int | Iterable[Item],
         mechanism: str | Mechanism = "auto",
         epsilon: float | None = None,
         *,
@@ -89,12 +95,16 @@ class Plan(Frozen):
         once: float | None = None,
         answers: int | None = None,
         set_size: int | None = None,
+        part: PartKey | None = None,
     ) -> None:
-        self.domain = domain if isinstance(domain, Domain) and other is None else _domain_with(domain, other)
-        if not isinstance(domain, Domain):
+        brought = mechanism.options() if isinstance(mechanism, Mechanism) else {"set_size": set_size}
+        self.question = _asked(domain, other, set_size, brought.get("set_size"))
+        self.domain = self.question.cells
+        if not isinstance(domain, Domain | Question):
             _warn_of_lookalikes(self.domain)
+        self.part = part
         if isinstance(mechanism, Mechanism):
-            _check_given(mechanism, (epsilon, once, answers, set_size), self.domain)
+            _check_given(mechanism, (epsilon, once, answers, set_size), self.question)
             self.mechanism, self.why = mechanism, "the mechanism was given"
         else:
             if epsilon is None and isinstance(mechanism, str):
@@ -102,7 +112,8 @@ class Plan(Frozen):
                     "a plan needs an epsilon, the privacy budget of one report: a number above 0 and at most 16, such "
                     "as epsilon=1.0; `localdp.advise` helps to choose one"
                 )
-            choice = create(mechanism, self.domain.size, epsilon, once=once, answers=answers, set_size=set_size)
+            options = self.question.options()
+            choice = create(mechanism, self.domain.size, epsilon, once=once, answers=answers, **options)
             self.mechanism, self.why = choice.mechanism, choice.why
         self._freeze()
 
@@ -166,6 +177,7 @@ class Plan(Frozen):
         except ValueError as error:
             raise PlanError(f"this is not a plan: {error}") from None
         limits.check(plan.mechanism)
+        limits.check_question(plan.question)
         return plan
 
     def privatize(self, values: ArrayLike, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
@@ -179,25 +191,23 @@ class Plan(Frozen):
         >>> Plan(["tea", "coffee"], mechanism="grr", epsilon=1.0).privatize(["tea", "tea", "coffee"])
         <Reports of 3 users under <Plan ...>>
         """
-        if self.mechanism.holds_sets:
-            return self.privatize_sets(ItemSets.read(values, self.domain), seed=seed, progress=progress)
-        return self.privatize_indices(self.domain.indices(values), seed=seed, progress=progress)
+        return self.privatize_held(self.question.read(values), seed=seed, progress=progress)
+
+    def privatize_held(self, held: Held, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
+        """Like `privatize`, with the indices of what users hold instead of their values."""
+        if not held.users:
+            raise EmptyError(f"no values were given: give {self.question.words.answer} for each user")
+        return Reports._trusted(self, self.mechanism.answer(held, _source(seed), progress=progress))
 
     def privatize_sets(self, sets: ItemSets, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """Like `privatize` under a plan with `set_size`, with the indices of the items instead of the items."""
-        if not isinstance(self.mechanism, SetMechanism):
-            raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
-        if not sets.users:
-            raise EmptyError("no values were given: give one set of items for each user")
-        return Reports._trusted(self, self.mechanism.privatize_sets(sets, _source(seed), progress=progress))
+        return self.privatize_held(sets, seed=seed, progress=progress)
 
     def privatize_indices(
         self, indices: Indices, *, seed: int | None = None, progress: Progress | None = None
     ) -> Reports:
         """Like `privatize`, with the index of each value instead of the value."""
-        if not np.size(indices):
-            raise EmptyError("no values were given: give one value for each user")
-        return Reports._trusted(self, self.mechanism.privatize(indices, _source(seed), progress=progress))
+        return self.privatize_held(OneEach(indices), seed=seed, progress=progress)
 
     def read(self, data: bytes | bytearray | memoryview | str) -> Reports:
         """Read a batch of reports, as `Reports.to_bytes` or `Reports.to_json` wrote it.
@@ -256,7 +266,8 @@ class Plan(Frozen):
         """The plan as a JSON value."""
         return {
             "format": _FORMAT,
-            "domain": self.domain.to_json(),
+            **self.question.document(),
+            **({} if self.part is None else {"part": self.part.document()}),
             "mechanism": self.mechanism.name,
             "epsilon": self.mechanism.requested_epsilon,
             "width": self.mechanism.width,
@@ -270,16 +281,17 @@ class Plan(Frozen):
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise PlanError(f'this is not a plan: a plan is a JSON object with "format": "{_FORMAT}"')
         try:
-            domain = _read_domain(document["domain"])
+            question = question_in(document)
             options = {name: document[name] for name in _OPTIONS if name in document}
-            plan = cls(domain, document["mechanism"], document["epsilon"], **options)
+            part = PartKey.read(document["part"]) if "part" in document else None
+            plan = cls(question, document["mechanism"], document["epsilon"], part=part, **options)
         except LocalDPError as error:
             raise PlanError(f"this plan cannot be used: {error}") from error
         except (KeyError, TypeError):
             raise PlanError("this is not a plan: its domain, mechanism or epsilon is missing or misshapen") from None
         # The domain holds the very items that were read, so only the rest is compared: there may be very many items.
-        without_domain = {"domain": None}
-        if not _same_text(plan._document() | without_domain, document | without_domain):
+        without_domain = {"domain": None} if "domain" in document else {}
+        if not canonical_json.same(plan._document() | without_domain, document | without_domain):
             raise PlanError(
                 "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not "
                 "protect what it says"
@@ -316,26 +328,38 @@ def _source(seed: int | None) -> keystream.Keystream:
     return keystream.secure() if seed is None else keystream.seeded(seed)
 
 
-def _check_given(mechanism: Mechanism, others: tuple[object, ...], domain: Domain) -> None:
-    if any(other is not None for other in others) or mechanism.size != domain.size:
+def _asked(
+    domain: Question | Domain | int | Iterable[Item],
+    other: Item | None,
+    set_size: int | None,
+    most: int | None,
+) -> Question:
+    """The question that was given, or the one that items, a catch-all and a set size make.
+
+    `most` is the set size that was given, or that of the mechanism if one was given instead.
+    """
+    if isinstance(domain, Question):
+        if other is not None or set_size is not None:
+            raise InvalidInputError("a question brings its own catch-all and set size: leave out other and set_size")
+        return domain
+    cells = domain_with(domain, other)
+    return Choice(cells) if most is None else Choices(cells, most)
+
+
+def _check_given(mechanism: Mechanism, others: tuple[object, ...], question: Question) -> None:
+    if any(other is not None for other in others) or mechanism.size != question.cells.size:
         raise InvalidInputError(
             "a mechanism given as an object brings its own epsilon, and must have the size of the domain"
         )
     if mechanism.width != 64:
         raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
-    known = kind_named(mechanism.name)
-    made = mechanism.kind if type(mechanism) is PaddingAndSampling else type(mechanism)
+    if mechanism.options().get("set_size") != question.options().get("set_size"):
+        raise InvalidInputError(f"{mechanism!r} does not fit the question {question!r}: their set sizes differ")
+    known, made = kind_named(mechanism.name), mechanism.named_kind
     if known is not None and known is not made:
         same = known.__qualname__ == made.__qualname__
         remedy = "its class was defined anew: make the mechanism anew" if same else "give it a name of its own"
         raise InvalidInputError(f"{type(mechanism).__name__} is not {mechanism.name!r}: {remedy}")
-
-
-def _domain_with(domain: Domain | int | Iterable[Item], other: Item | None) -> Domain:
-    if not isinstance(domain, Domain):
-        return Domain(domain, other)
-    items = domain.size if isinstance(domain.items, range) else domain.items
-    return Domain(items, other)
 
 
 def _warn_of_lookalikes(domain: Domain) -> None:
@@ -349,27 +373,3 @@ def _warn_of_lookalikes(domain: Domain) -> None:
             LookalikeItemsWarning,
             stacklevel=3,
         )
-
-
-def _read_domain(given: Any) -> Domain:
-    """The domain behind `{"items": [..]}` or `{"size": d}`, either with "other" or without.
-
-    `KeyError` or `TypeError` for any other shape.
-    """
-    items = given.get("items", given.get("size")) if isinstance(given, dict) else None
-    if not isinstance(items, list if "items" in given else int) or set(given) - {"other"} not in ({"items"}, {"size"}):
-        raise TypeError("a domain has either items or a size")
-    domain = Domain(items, given.get("other"))
-    if not _same_text(domain.other, given.get("other")) or (domain.other is None) != ("other" not in given):
-        raise TypeError("the catch-all must be written as it is")
-    if isinstance(items, list) and domain.size != len(items):
-        raise TypeError("the catch-all must be one of the items")
-    return domain
-
-
-def _same_text(derived: Any, given: Any) -> bool:
-    """Whether two JSON values have the same canonical text. (Comparing the values would not do: 1 == True.)"""
-    try:
-        return canonical_json.dumps(derived) == canonical_json.dumps(given)
-    except (ValueError, RecursionError):
-        return False

@@ -1,0 +1,132 @@
+r"""What the counts of n reports say about how many people are in each cell.
+
+**Of a pure mechanism** (`Supported`), an outcome is a cell that a report supports, and
+
+    fhat_i = (c_i - n q*) / (p* - q*),      Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*).
+
+**Through a channel** (`Through`), a report has one of several outcomes, which need not be cells. Let A_io be the
+probability of outcome o for a person in cell i, and c_o the number of reports with outcome o, so that E(c) = A' f. Of
+the linear estimates fhat = W c with W A' = 1, which are the unbiased ones, we take the one that weighs outcomes by
+their expected number if all cells are equally frequent, D = diag(A' 1/d):
+
+    W = (A D^-1 A')^-1 A D^-1,       Var(fhat_i) = sum_o W_io^2 E(c_o) - f_i,
+
+since the counts of the people of one cell are multinomial. These estimates add up to n by themselves: A' 1 = d D 1
+gives 1' W c = 1' c. Their noise is correlated between cells; whoever has more to say about the cells than one estimate
+for each works from `counts` and `matrix` instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from localdp.errors import InvalidInputError
+from localdp.kernels.debias import debias
+from localdp.types import Counts, Vector
+
+_LEAST_CONDITION = 1e-10  # below this, relative to the largest, a direction cannot be told from nothing
+
+
+class Observation(ABC):
+    """The `counts` of the outcomes of `n` reports, and unbiased estimates of the cells that follow from them."""
+
+    counts: Counts
+    n: int
+
+    @property
+    @abstractmethod
+    def frequencies(self) -> Vector:
+        """The unbiased estimate of the frequency of each cell."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float | Vector:
+        """The variance of the noise of a cell in which nobody is: one for all cells, or one for each."""
+
+    @property
+    def excess_variance(self) -> float:
+        """The variance that each person in a cell adds to that of its estimate."""
+        return 0.0
+
+    @property
+    def probabilities(self) -> tuple[float, float] | None:
+        """p* and q*, if the mechanism is pure: they give the exact law of the noise."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Supported(Observation):
+    """Counts of the reports that support each cell, of a pure mechanism with p* and q*.
+
+    >>> seen = Supported(np.array([30, 10]), 40, Fraction(3, 4), Fraction(1, 4))
+    >>> seen.frequencies.tolist(), seen.variance
+    ([40.0, 0.0], 30.0)
+    """
+
+    counts: Counts
+    n: int
+    p: Fraction
+    q: Fraction
+
+    @cached_property
+    def frequencies(self) -> Vector:
+        return debias(self.counts, self.n, self.p, self.q)
+
+    @property
+    def variance(self) -> float:
+        return float(self.n * (self.q * (1 - self.q) / (self.p - self.q) ** 2))
+
+    @property
+    def excess_variance(self) -> float:
+        return float((1 - self.p - self.q) / (self.p - self.q))
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        return float(self.p), float(self.q)
+
+
+@dataclass(frozen=True, eq=False)
+class Through(Observation):
+    """Counts of outcomes, and the probability of each outcome (a column) for each cell (a row) in `matrix`.
+
+    >>> seen = Through(np.array([40, 60, 20]), 120, np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
+    >>> seen.frequencies.tolist()
+    [80.0, 40.0]
+    """
+
+    counts: Counts
+    n: int
+    matrix: Vector
+
+    def __post_init__(self) -> None:
+        cells, outcomes = self.matrix.shape
+        if self.counts.shape != (outcomes,) or not np.allclose(self.matrix.sum(axis=1), 1, atol=1e-9):
+            raise InvalidInputError(
+                f"the matrix of a channel has a row for each cell, which adds up to 1, and a column for each of the "
+                f"{self.counts.size} outcomes, not the shape {cells} x {outcomes}"
+            )
+
+    @cached_property
+    def weights(self) -> Vector:
+        """W: how each estimate follows from the counts."""
+        scaled = self.matrix / np.maximum(self.matrix.mean(axis=0), 1e-300)
+        information = scaled @ self.matrix.T
+        largest, *_, least = np.linalg.svd(information, compute_uv=False)
+        if least < _LEAST_CONDITION * largest:
+            raise InvalidInputError("some cells of this mechanism have the same outcomes: they cannot be told apart")
+        return np.linalg.solve(information, scaled)
+
+    @cached_property
+    def frequencies(self) -> Vector:
+        return self.weights @ self.counts
+
+    @cached_property
+    def variance(self) -> Vector:
+        spread = np.square(self.weights) @ self.counts
+        held = np.clip(self.frequencies, 0, self.n)
+        return np.maximum(spread - held, 1e-12 * np.maximum(spread, 1.0))

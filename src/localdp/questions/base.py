@@ -1,0 +1,95 @@
+"""The base class of questions: what is counted, what a person may answer, and how the result is read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from localdp.domain import Domain
+from localdp.frozen import Frozen
+from localdp.held import Held
+
+if TYPE_CHECKING:
+    from localdp.estimate.calibrated import Calibrated
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the parts of a question are called in errors, in help and on pages."""
+
+    answer: str
+    """What one person answers: "one item", "one set of items"."""
+    example: str
+    """Such an answer, as it is written in Python."""
+
+
+class Question(Frozen, ABC):
+    """What is asked. `cells` are what is counted; a person's answer is one or several of them.
+
+    An author of a kind of question sets `name` and `words`, sets `cells` in `__init__` and calls `_freeze()` last, and
+    writes `read`, `details` and `from_details`. The other methods have defaults for questions that everybody answers
+    with one cell. Kinds that are not of this library are made known by `localdp.questions.register`.
+    """
+
+    name: ClassVar[str]
+    """The name of this kind, in the documents of plans."""
+    words: ClassVar[Words]
+    cells: Domain
+
+    # What an author writes.
+
+    @abstractmethod
+    def read(self, values: Any) -> Held:
+        """The cells of people who gave these answers, one answer for each person."""
+
+    @abstractmethod
+    def details(self) -> dict[str, Any]:
+        """What makes this question anew, as a JSON value: `from_details` reads it."""
+
+    @classmethod
+    @abstractmethod
+    def from_details(cls, details: dict[str, Any]) -> Self:
+        """The question with these details. They come from elsewhere, so check them before doing any work."""
+
+    # What an author may replace.
+
+    def read_one(self, value: Any) -> tuple[int, ...]:
+        """The cells of one person, in ascending order."""
+        return tuple(self.read([value]).items.tolist())
+
+    @property
+    def takes_everything(self) -> bool:
+        """Whether every value has a cell. If not, staying silent tells that a value has none."""
+        return self.cells.other is not None
+
+    def total(self, n: int) -> int | None:
+        """The sum of the frequencies of all cells among n people; None if it is not known."""
+        return n
+
+    def options(self) -> dict[str, Any]:
+        """What mechanisms for this question are made with, besides the number of cells and epsilon."""
+        return {}
+
+    def result(self, calibrated: Calibrated) -> Calibrated:
+        """The calibrated frequencies of the cells, as people read them."""
+        return calibrated
+
+    def describe(self) -> str:
+        """What a person answers with, in a few words for people who make plans."""
+        return f"{self.cells.size:,} items"
+
+    # What is derived.
+
+    def document(self) -> dict[str, Any]:
+        """The part of a plan's document that describes the question."""
+        return {"question": {"name": self.name, **self.details()}}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.document() == other.document()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.cells))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.describe()}>"
