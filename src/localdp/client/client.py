@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
 from localdp.client.answers import Answers
@@ -125,6 +125,10 @@ class Client:
         """The number of reports that wait to be sent, in everything that the store knows of."""
         return self._post.waiting
 
+    @overload
+    def report(self, value: Any) -> bytes: ...
+    @overload
+    def report(self, value: Any, document: str | bytes | None) -> bytes | None: ...
     def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
         """A batch of one report, in the wire format. What it spends is on the disk before this returns.
 

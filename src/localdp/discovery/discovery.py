@@ -21,7 +21,6 @@ from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsEr
 from localdp.mechanisms import LinearLocalHashing
 from localdp.plan import Aggregate
 from localdp.plan.limits import Limits
-from localdp.studies import series
 from localdp.studies.series import LEAST_REPORTS, Series
 from localdp.studies.study import NO_LIMITS
 from localdp.studies.tally import Tally
@@ -103,7 +102,7 @@ class Discovery(Series):
         return made
 
     def _start(self) -> None:
-        self.number = self._used = 0
+        self._number = self._used = 0
         self._candidates = first_candidates(self.code, self.design.bits[0])
         self._history: History | None = None
         self._unfinished: tuple[str, ...] = ()
@@ -138,6 +137,11 @@ class Discovery(Series):
         return cls.designed(code_named(document["values"]), epsilon, users, top, document["name"], design)
 
     @property
+    def number(self) -> int:
+        """The number of the round under way, from 0."""
+        return self._number
+
+    @property
     def done(self) -> bool:
         """Whether all rounds are over, or nothing is left to ask for."""
         return self._over or self._candidates.cells < 2
@@ -169,7 +173,8 @@ class Discovery(Series):
     def typed(self, text: str) -> str | int | None:
         return self.code.typed(text)
 
-    def _after(self, current: series.Round, aggregate: Aggregate) -> Self:
+    def _after(self, aggregate: Aggregate) -> Self:
+        current = self.round
         estimate = aggregate.estimate()
         mechanism = current.plan.mechanism
         noise = Noise(aggregate.n, mechanism.variance(1), mechanism.excess_variance)
@@ -254,7 +259,7 @@ class Discovery(Series):
         following = object.__new__(type(self))
         for name in ("code", "epsilon", "users", "top", "name", "design"):
             setattr(following, name, getattr(self, name))
-        following.number, following._used, following._history = number, used, history
+        following._number, following._used, following._history = number, used, history
         following._unfinished, following._short, following._over = unfinished, short, over
         opened = history.rows[~history.finished]
         bits = self.schedule.bits(history.position, len(opened))

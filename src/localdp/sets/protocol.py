@@ -30,7 +30,6 @@ from localdp.sets.found import FoundSets, found
 from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
 from localdp.sets.state import State
-from localdp.studies import series
 from localdp.studies.places import Places, Span, spans
 from localdp.studies.series import LEAST_REPORTS, Series
 from localdp.studies.study import NO_LIMITS
@@ -193,9 +192,9 @@ class Survey(Series):
     def typed(self, text: str) -> list[Item]:
         return [typed(part.strip(), self.domain.items) for part in text.split(";") if part.strip()]
 
-    def _after(self, current: series.Round, aggregate: Aggregate) -> Self:
+    def _after(self, aggregate: Aggregate) -> Self:
         learnt = (self._after_sizes, self._after_items, self._after_candidates, self._after_counts)[self.number]
-        state = learnt(current, aggregate)
+        state = learnt(self.round, aggregate)
         return self._with(_state=replace(state, reports=(*state.reports, aggregate.n)))
 
     def result(self, tally: Tally | None = None) -> FoundSets:  # noqa: ARG002 (the rounds are counted as they end)

@@ -59,8 +59,8 @@ class Span:
         """Whether each place belongs to the span."""
         return np.asarray((places >= self.first) & (places < self.end))
 
-    def __contains__(self, place: int) -> bool:
-        return self.first <= place < self.end
+    def __contains__(self, place: int | None) -> bool:
+        return place is not None and self.first <= place < self.end
 
 
 def spans(shares: Sequence[int]) -> Iterator[Span]:

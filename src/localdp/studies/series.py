@@ -28,8 +28,10 @@ class Round(Part):
 class Series(Study):
     """What a `Discovery` and a `Survey` have in common."""
 
-    number: int
-    """The number of the round under way, from 0."""
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """The number of the round under way, from 0."""
 
     @property
     @abstractmethod
@@ -42,7 +44,7 @@ class Series(Study):
         """The round that is under way; an `InvalidInputError` if all are over."""
 
     @abstractmethod
-    def _after(self, current: Round, aggregate: Aggregate) -> Self:
+    def _after(self, aggregate: Aggregate) -> Self:
         """The series after the round under way, whose reports were checked."""
 
     def parts(self) -> tuple[Round, ...]:
@@ -65,7 +67,7 @@ class Series(Study):
                 f"round {current.number} has {aggregate.n} reports, and needs at least {LEAST_REPORTS}: wait for more, "
                 f"or plan a {self.what} with fewer users"
             )
-        return self._after(current, aggregate)
+        return self._after(aggregate)
 
     def _tally(self, aggregate: Aggregate, of: Part | str | None, current: Round) -> Tally:
         """An aggregate of the round under way as a tally."""
