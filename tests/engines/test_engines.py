@@ -54,7 +54,7 @@ class SkipsSilently(LocalEngine):
 
 class SharesAKeystream(LocalEngine):
     def privatize(self, frame, plan, column="value", *, out, keep=()):
-        object.__setattr__(plan, "privatize_indices", lambda values: ldp.Plan.privatize_indices(plan, values, seed=1))
+        object.__setattr__(plan, "privatize_held", lambda held: ldp.Plan.privatize_held(plan, held, seed=1))
         return super().privatize(frame, plan, column, out=out, keep=keep)
 
 

@@ -24,7 +24,6 @@ from localdp.client.post import LONGEST_SEND, Post
 from localdp.client.private_files import content, write_private
 from localdp.client.secret import KEY_BYTES
 from localdp.client.store import Store
-from localdp.errors import InvalidInputError
 from localdp.formats import batch
 from localdp.plan.limits import Limits
 from localdp.randomness.keystream import Keystream
@@ -48,11 +47,6 @@ class OnePart(Answers):
         return self._answer.asked
 
     def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
-        if document is None:
-            raise InvalidInputError(
-                f"a {self._study.what} has several parts: give the document of the one under way, as in "
-                "report(value, document)"
-            )
         part = self._study.part_in(document, self._limits)
         held = part.question.read([value])
         if self.place not in part.span:

@@ -22,7 +22,6 @@ from localdp.mechanisms import LinearLocalHashing
 from localdp.plan import Aggregate
 from localdp.plan.limits import Limits
 from localdp.studies.series import LEAST_REPORTS, Series
-from localdp.studies.study import NO_LIMITS
 from localdp.studies.tally import Tally
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
@@ -161,7 +160,7 @@ class Discovery(Series):
         span = self.schedule.span(known.position, self._used, len(known.open), short=self._short)
         return Round.make(self.fingerprint, self.number, known, self.epsilon, span, self.code)
 
-    def part_in(self, text: str | bytes, limits: Limits = NO_LIMITS) -> Round:
+    def read_part(self, text: str | bytes, limits: Limits) -> Round:
         """The round of this discovery that a document describes."""
         asked = Round.from_json(
             text, most_epsilon=self.epsilon, most_report_bytes=limits.most_report_bytes, code=self.code

@@ -134,7 +134,7 @@ def _log_density(grid: Grid, priors: Matrix, points: Matrix) -> Matrix:
     return np.asarray(logs[row, left] * (1 - weight) + logs[row, left + 1] * weight)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Found(Result):
     """The values that were found, the most frequent first. It prints as a table and iterates over the values.
 
@@ -149,7 +149,7 @@ class Found(Result):
     n: int
     epsilon: float
     notes: tuple[str, ...] = ()
-    posterior: Posterior = field(repr=False, kw_only=True)
+    posterior: Posterior = field(kw_only=True)
 
     def interval(self, level: float = 0.9) -> tuple[Vector, Vector]:
         """For every value, the range (low, high) that contains the true frequency with this probability."""

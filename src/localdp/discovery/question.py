@@ -31,6 +31,9 @@ class Unlisted(Question):
     def read(self, values: Any) -> Held:
         return OneEach(self.candidates.indices(self.code.encode(values)))
 
+    def typed(self, text: str) -> str | int | None:
+        return self.code.typed(text)
+
     def details(self) -> dict[str, Any]:
         return {"values": self.code.document(), **self.candidates.document()}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from localdp.domain import Domain
 from localdp.frozen import Frozen
 from localdp.held import Held
+from localdp.items import typed
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
@@ -57,6 +58,10 @@ class Question(Frozen, ABC):
     def read_one(self, value: Any) -> tuple[int, ...]:
         """The cells of one person, in ascending order."""
         return tuple(self.read([value]).items.tolist())
+
+    def typed(self, text: str) -> Any:
+        """The answer that somebody typed."""
+        return typed(text, self.cells.items)
 
     @property
     def takes_everything(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from localdp.domain import Domain
 from localdp.held import Held
 from localdp.item_sets import ItemSets
-from localdp.items import Item
+from localdp.items import Item, typed
 from localdp.mechanisms.set_base import checked_set_size
 from localdp.questions.base import Question, Words
 from localdp.questions.choice import domain_with
@@ -31,6 +31,9 @@ class Choices(Question):
 
     def read(self, values: Any) -> Held:
         return ItemSets.read(values, self.cells)
+
+    def typed(self, text: str) -> list[Item]:
+        return [typed(part.strip(), self.cells.items) for part in text.split(";") if part.strip()]
 
     def total(self, n: int) -> int | None:  # noqa: ARG002 (people hold as many items as they like)
         return None

@@ -29,7 +29,7 @@ from localdp.types import Places, Vector
 from localdp.validation import checked_level
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoundSets(Result):
     """The items or itemsets that the most users hold, the most frequent first.
 

@@ -22,9 +22,10 @@ import numpy as np
 
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError, PlanLimitError, PlanMismatchError, TooFewReportsError
-from localdp.items import Item, typed
+from localdp.items import Item
 from localdp.plan import Aggregate
 from localdp.plan.limits import Limits
+from localdp.questions import Choices
 from localdp.sets.candidates import Itemset, likeliest
 from localdp.sets.found import FoundSets, found
 from localdp.sets.rounds import ROUNDS, Round
@@ -32,7 +33,6 @@ from localdp.sets.sizes import SizeLaw
 from localdp.sets.state import State
 from localdp.studies.places import Places, Span, spans
 from localdp.studies.series import LEAST_REPORTS, Series
-from localdp.studies.study import NO_LIMITS
 from localdp.studies.tally import Tally
 from localdp.types import Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_users
@@ -173,7 +173,7 @@ class Survey(Series):
                 return Round.of_sets(self.fingerprint, 3, state.candidates, items, self.epsilon, state.count_size)
         raise InvalidInputError("this survey is done: ask for its result()" if self.done else "it has no candidates")
 
-    def part_in(self, text: str | bytes, limits: Limits = NO_LIMITS) -> Round:
+    def read_part(self, text: str | bytes, limits: Limits) -> Round:
         """The round of this survey that a document describes."""
         asked = Round.from_json(text, most_epsilon=self.epsilon, most_report_bytes=limits.most_report_bytes)
         if asked.survey != self.fingerprint or asked.items != self.domain.size:
@@ -190,7 +190,7 @@ class Survey(Series):
             raise PlanLimitError("this survey has no catch-all item: who holds something else would have to be silent")
 
     def typed(self, text: str) -> list[Item]:
-        return [typed(part.strip(), self.domain.items) for part in text.split(";") if part.strip()]
+        return Choices(self.domain).typed(text)
 
     def _after(self, aggregate: Aggregate) -> Self:
         learnt = (self._after_sizes, self._after_items, self._after_candidates, self._after_counts)[self.number]

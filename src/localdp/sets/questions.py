@@ -10,7 +10,8 @@ from localdp.domain import Domain
 from localdp.formats import canonical_json
 from localdp.held import Held, OneEach
 from localdp.item_sets import ItemSets
-from localdp.questions import Question, Words
+from localdp.items import Item
+from localdp.questions import Choices, Question, Words
 from localdp.sets.candidates import Itemset, held
 from localdp.sets.sizes import SizeClasses
 
@@ -42,6 +43,9 @@ class OfSet(Question):
         """
         sets = values if isinstance(values, ItemSets) else ItemSets.read(values, self.domain)
         return sets if self.candidates is None else held(self.candidates, sets)
+
+    def typed(self, text: str) -> list[Item]:
+        return Choices(self.domain).typed(text)
 
     def total(self, n: int) -> int | None:  # noqa: ARG002 (people hold as many items as they like)
         return None

@@ -16,8 +16,8 @@ from localdp.studies.part import Part
 from localdp.studies.places import Places, Span
 from localdp.studies.reading import register, study_in
 from localdp.studies.series import Series
-from localdp.studies.single import Single
+from localdp.studies.single import Single, part_of
 from localdp.studies.study import Study
 from localdp.studies.tally import Tally
 
-__all__ = ["Part", "Places", "Series", "Single", "Span", "Study", "Tally", "register", "study_in"]
+__all__ = ["Part", "Places", "Series", "Single", "Span", "Study", "Tally", "part_of", "register", "study_in"]

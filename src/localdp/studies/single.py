@@ -82,7 +82,7 @@ class Single(Study):
     def parts(self) -> tuple[Part, ...]:
         return (self._part,)
 
-    def part_in(self, text: str | bytes, limits: Limits = NO_LIMITS) -> Part:
+    def read_part(self, text: str | bytes, limits: Limits) -> Part:
         if type(self).from_json(text, limits).plan != self.plan:
             raise PlanMismatchError("this is another plan")
         return self._part
@@ -96,10 +96,21 @@ class Single(Study):
             raise InvalidInputError("a plan has a result when its reports are counted: give result(tally)")
         return tally.of(self._part).estimate().calibrate()
 
+    def typed(self, text: str) -> Any:
+        return self.plan.question.typed(text)
+
     def check_limits(self, limits: Limits) -> None:
-        other = self.plan.domain.other
-        limits.check_document({"domain": {} if other is None else {"other": other}})
+        limits.check_question(self.plan.question)
         limits.check(self.plan.mechanism)
 
     def __repr__(self) -> str:
         return f"<Single {self.plan!r}>"
+
+
+def part_of(asked: Any) -> Part:
+    """A part as it is, and a plan as the only part of its study."""
+    if isinstance(asked, Part):
+        return asked
+    if not isinstance(asked, Plan):
+        raise InvalidInputError(f"expected a plan, or a part of a study, not {type(asked).__name__}")
+    return Whole(asked)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from localdp.errors import LocalDPError, PlanError, PlanLimitError, PlanMismatchError
+from localdp.errors import InvalidInputError, LocalDPError, PlanError, PlanLimitError, PlanMismatchError
 from localdp.formats import canonical_json
 from localdp.frozen import Frozen
 from localdp.plan.limits import Limits
@@ -25,7 +25,7 @@ NO_LIMITS = Limits(None, None, None, False)
 class Study(Frozen, ABC):
     """A form, and parts that are answered by disjoint people. A study is a value: `advance` gives the one after it.
 
-    An author of a kind of study sets `kind` and `what` and writes `document` and `from_document`, `parts`, `part_in`,
+    An author of a kind of study sets `kind` and `what` and writes `document` and `from_document`, `parts`, `read_part`,
     `advance`, `done` and `result`; and, if it has a state beside its document, `state` and `with_state`. Kinds that are
     not of this library are made known by `localdp.studies.register`.
     """
@@ -64,11 +64,8 @@ class Study(Frozen, ABC):
         """The parts that are open now."""
 
     @abstractmethod
-    def part_in(self, text: str | bytes, limits: Limits = NO_LIMITS) -> Part:
-        """The part of this study that a document describes.
-
-        Another study's is a `PlanMismatchError`, and one that goes past the limits of a device a `PlanLimitError`.
-        """
+    def read_part(self, text: str | bytes, limits: Limits) -> Part:
+        """The part of this study that a document describes; see `part_in`."""
 
     @abstractmethod
     def advance(self, tally: Tally) -> Self:
@@ -147,6 +144,17 @@ class Study(Frozen, ABC):
         if made.to_json() != canonical_json.dumps(document):
             raise ValueError("its document was altered")
         return made
+
+    def part_in(self, text: str | bytes | None = None, limits: Limits = NO_LIMITS) -> Part:
+        """The part of this study that a document describes. Without a document, the only one that there is.
+
+        Another study's is a `PlanMismatchError`, and one that goes past the limits of a device a `PlanLimitError`.
+        """
+        if text is not None:
+            return self.read_part(text, limits)
+        if not self.asks_again:
+            raise InvalidInputError(f"a {self.what} has several parts: give the document of the one under way")
+        return self.parts()[0]
 
     def part_at(self, place: int) -> Part | None:
         """The open part that asks a device with this place; None if none does."""
