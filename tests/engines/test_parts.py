@@ -10,6 +10,7 @@ import localdp as ldp
 from localdp.engines import connect
 from localdp.errors import InvalidInputError
 from localdp.sets import Survey
+from localdp.sets.rounds import Round
 from localdp.studies import part_of
 
 BASKETS = [["tea", "milk"], ["milk"], ["bread", "milk", "tea"], []]
@@ -28,14 +29,10 @@ def parts():
     yield "keys", keys, [77] * 1_500 + [4_000, None] * 250, {77: 1_500, 4_000: 250, 4_096: 250}
     survey = Survey(["tea", "milk", "bread"], epsilon=4.0, users=4_000, top=2)
     yield "sizes", survey.round, BASKETS * 500, {0: 500, 1: 500, 2: 500, 3: 500}
-    following = survey.advance(survey.round.aggregate(survey.round.privatize(BASKETS * 500, seed=1)), survey.round)
-    yield "sets", following.round, BASKETS * 500, {0: 1_000, 1: 1_500, 2: 500}
-    yield (
-        "plan of sets",
-        ldp.Plan(["tea", "milk"], epsilon=4.0, set_size=2),
-        [["tea"], ["tea", "milk"]] * 1_000,
-        {0: 2_000},
-    )
+    sets = Round.of_sets(survey.fingerprint, 1, None, 3, 4.0, 3).within(survey.domain, survey.spans[1])
+    yield "sets", sets, BASKETS * 500, {0: 1_000, 1: 1_500, 2: 500}
+    baskets = [["tea"], ["tea", "milk"]] * 1_000
+    yield "plan of sets", ldp.Plan(["tea", "milk"], epsilon=4.0, set_size=2), baskets, {0: 2_000, 1: 1_000}
     yield "asked again", ldp.Plan(["tea", "milk"], epsilon=4.0, once=2.0), ["tea"] * 2_000, {0: 2_000}
 
 
