@@ -41,10 +41,10 @@ import localdp as ldp
 from localdp.discovery.codes import Encoded
 from localdp.discovery.design import CELLS
 from localdp.discovery.huffman import IMPOSSIBLE
-from localdp.discovery.places import PLACES, Span
 from localdp.discovery.prefixes import Candidates, in_order, with_bits
 from localdp.discovery.rounds import Round, first_candidates
 from localdp.randomness import keystream
+from localdp.studies.places import PLACES, Span
 
 PAGE = Path(__file__).parent.parent / "docs" / "discovery.md"
 USERS, TOP, EXPONENT = 2_000_000, 20, 1.2

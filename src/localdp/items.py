@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,3 +79,18 @@ def check_item(item: object) -> None:
         canonical_json.dumps(item)
     except ValueError as error:
         raise DomainError(f"{item!r} cannot be an item: {error}") from None
+
+
+def typed(text: str, items: Sequence[Item]) -> Item:
+    """The item that was typed: itself if the items are text, or else the number or boolean that the text stands for."""
+    if not isinstance(items, range) and text in items:
+        return text
+    try:
+        plain: Any = canonical_json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(items, range):
+        is_item = type(plain) is int and plain in items
+    else:  # Python says that True is 1, and as items they differ
+        is_item = any(plain == item and isinstance(plain, bool) == isinstance(item, bool) for item in items)
+    return plain if is_item else text

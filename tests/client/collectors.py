@@ -28,7 +28,8 @@ class Drip:
 
 class Collector(ThreadingHTTPServer):
     """`requests` holds path, headers and body of every request; `answers` holds (status, headers),
-    bytes to send instead of an answer, a `Drip`, or None to break off; they are used in order.
+    bytes to send instead of an answer, a `Drip`, or None to break off; they are used in order. `documents` are what
+    can be fetched, by path.
     """
 
     daemon_threads = True
@@ -37,6 +38,7 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = iter(answers)
         self.requests = []
+        self.documents = {}
 
     @property
     def url(self):
@@ -66,6 +68,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)
+
+    def do_GET(self):
+        said = self.server.documents.get(self.path)
+        self.send_response(404 if said is None else 200)
+        self.send_header("Content-Length", str(len(said or "")))
+        self.end_headers()
+        self.wfile.write((said or "").encode())
 
     def log_message(self, *_):
         pass

@@ -113,5 +113,5 @@ def test_responses_that_are_no_longer_in_memory_are_derived_again(tmp_path):
     client = ldp.Client(plan, store=tmp_path, most=100)
     client._budget.pay = lambda *_: None  # 400 payments would take a while
     first = [client.report(value) for value in range(400)]
-    assert len(client._responses) <= 256
+    assert len(client._answers._responses) <= 256
     assert [client.report(value) for value in range(400)] == first

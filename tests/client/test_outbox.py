@@ -263,7 +263,7 @@ def test_a_pause_that_cannot_be_written_is_no_trouble_and_holds_in_this_process(
     assert done.pause > 40
     assert client.flush().pause > 40
     assert len(server.seen) == 1
-    client._outbox._own.pauses.succeeded()
+    client._post._outbox._own.pauses.succeeded()
 
 
 def test_a_pause_that_cannot_be_read_at_all_is_over(tmp_path):
@@ -316,7 +316,7 @@ def test_a_slow_server_does_not_hold_send_until_everything_is_sent(tmp_path, mon
     client = _client(tmp_path, lambda *_: 503)
     for _ in range(3):
         client.send("tea")
-    monkeypatch.setattr("localdp.client.client._LONGEST_SEND", 0.0)
+    monkeypatch.setattr("localdp.client.permanent.LONGEST_SEND", 0.0)
     slow = _client(tmp_path, lambda *_: time.sleep(0.02))
     done = slow.send("tea")
     assert done.delivered <= 1

@@ -10,12 +10,11 @@ import pytest
 from small_discovery import DESIGN, answered, keys, small
 
 import localdp as ldp
-from localdp.discovery import places
 from localdp.discovery.design import Design
-from localdp.discovery.places import PLACES, Span
 from localdp.discovery.rounds import Round
 from localdp.errors import BudgetError, InvalidInputError, PlanError, PlanLimitError, PlanMismatchError
 from localdp.randomness.keystream import seeded
+from localdp.studies.places import PLACES, Places, Span
 
 
 def device(folder, discovery=None, **options):
@@ -110,7 +109,7 @@ def test_what_is_not_a_discovery_is_refused(tmp_path, damage):
 
 def test_all_places_are_equally_likely():
     """20,000 draws in four equal parts: each count is binomial, and 5.5 deviations are exceeded once in 10 million."""
-    drawn = np.bincount(places.draw(20_000, seeded(5)) * 4 // PLACES, minlength=4)
+    drawn = np.bincount(Places().draw(20_000, seeded(5)) * 4 // PLACES, minlength=4)
     assert (abs(drawn - 5_000) < 5.5 * np.sqrt(5_000 * 3 / 4)).all()
 
 

@@ -12,14 +12,14 @@ import pytest
 from small_discovery import answered, keys, small
 
 import localdp as ldp
+from localdp.client import one_answer, one_part
 from localdp.client.secret import Secret
-from localdp.discovery import device as device_module
 from localdp.discovery.device import DiscoveryClient
-from localdp.discovery.places import PLACES, Span
 from localdp.discovery.rounds import Round
 from localdp.errors import BudgetError, PlanMismatchError, StoreError
 from localdp.formats import batch
 from localdp.randomness.keystream import Keystream
+from localdp.studies.places import PLACES, Span
 
 DISCOVERY = small()
 FIRST = DISCOVERY.round
@@ -115,9 +115,9 @@ def test_another_cell_and_another_document_have_noise_of_their_own(tmp_path):
         patch.setattr(Secret, "key", lambda self, message: keys_used.append(real(self, message)) or keys_used[-1])
         for document in (ASKED, FIRST):
             for cell in (0, 1, 200):
-                client._answer._noise(document.fingerprint, [cell])
-        DiscoveryClient(other.to_json(), store=tmp_path / "one")._answer._noise(ASKED.fingerprint, [0])
-        device(tmp_path / "two")._answer._noise(ASKED.fingerprint, [0])
+                client._answers._answer._noise(document.fingerprint, [cell])
+        DiscoveryClient(other.to_json(), store=tmp_path / "one")._answers._answer._noise(ASKED.fingerprint, [0])
+        device(tmp_path / "two")._answers._answer._noise(ASKED.fingerprint, [0])
     assert len(set(keys_used)) == len(keys_used) == 8
 
 
@@ -146,7 +146,8 @@ def test_as_many_words_are_drawn_for_every_value(tmp_path, monkeypatch, code):
             super().__init__(bytes(16))
             streams.append(self)
 
-    monkeypatch.setattr(device_module, "Keystream", Counted)
+    for module in (one_part, one_answer):
+        monkeypatch.setattr(module, "Keystream", Counted)
     drawn = set()
     for number, value in enumerate(values):
         streams.clear()
@@ -197,7 +198,7 @@ def test_a_device_that_is_stopped_at_any_write_releases_one_report(tmp_path, mon
     released += [device(tmp_path).report(value, QUESTION) for value in (7, 65_535)]
     assert len(set(released)) == 1
     cell = ASKED.candidates.indices(DISCOVERY.code.encode([40_000]))
-    noise = device(tmp_path)._answer._noise(ASKED.fingerprint, cell.tolist())
+    noise = device(tmp_path)._answers._answer._noise(ASKED.fingerprint, cell.tolist())
     expected = batch.pack(ASKED.plan.fingerprint, ASKED.plan.mechanism.privatize(cell, noise))
     assert (released[0] == expected) == wrote  # what was written before the stop is what is released later
     assert device(tmp_path).spent == 4.0
@@ -208,9 +209,11 @@ def test_two_processes_at_once_release_one_report(tmp_path):
     one, two = device(tmp_path), device(tmp_path)
     report = one.report(40_000, QUESTION)
     with pytest.MonkeyPatch.context() as patch:
-        known, calls = two._answer._known, []
+        known, calls = two._answers._answer._known, []
         patch.setattr(
-            two._answer, "_known", lambda asked: (calls.append(1), None if len(calls) == 1 else known(asked))[1]
+            two._answers._answer,
+            "_known",
+            lambda asked: (calls.append(1), None if len(calls) == 1 else known(asked))[1],
         )
         assert two.report(7, QUESTION) == report
     assert two.spent == 4.0

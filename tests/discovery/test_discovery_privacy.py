@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 
 from localdp.checks.tapes import Tapes
-from localdp.discovery import places
 from localdp.discovery.codes import Code, Encoded, Keys, Text
-from localdp.discovery.places import Span
 from localdp.discovery.prefixes import Candidates
 from localdp.discovery.rounds import Round
 from localdp.formats import bitstrings
 from localdp.randomness import thresholds
+from localdp.studies.places import Places, Span
 
 WIDTH, EPSILON = 6, 1.5
 SPANS = (Span(0, 2), Span(2, 3), Span(3, 4))
@@ -59,11 +58,6 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _four_places(monkeypatch):
-    monkeypatch.setattr(places, "PLACES", 4)
-
-
 @pytest.fixture(params=CASES)
 def case(request):
     return CASES[request.param]
@@ -84,7 +78,7 @@ def law(code: Code, rounds: list[Candidates], value: object):
     for number, mechanism in enumerate(mechanisms(rounds)):
         length = 2 + 2 * WIDTH
         tape = Tapes(np.arange(1 << length, dtype=np.uint64), length, WIDTH)
-        asked = SPANS[number].holds(places.draw(1 << length, Narrow(tape, 2)))
+        asked = SPANS[number].holds(Places(4).draw(1 << length, Narrow(tape, 2)))
         reports = mechanism.randomize(np.full(1 << length, rounds[number].indices(encoded)[0]), tape)
         usable = asked & ~tape.spilled
         found, counts = np.unique(bitstrings.to_integers(reports[usable]), return_counts=True)

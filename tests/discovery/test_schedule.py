@@ -10,9 +10,9 @@ import localdp as ldp
 from localdp.discovery import schedule as module
 from localdp.discovery.codes import Keys, Text
 from localdp.discovery.design import CELLS, Design, best_design, split_bits
-from localdp.discovery.places import PLACES
 from localdp.discovery.schedule import Schedule
 from localdp.errors import TooFewReportsError
+from localdp.studies.places import PLACES
 
 DESIGN = Design(shares=(60, *[60] * 14, 100), bits=(21, *[15] * 14), reach=0.012)
 

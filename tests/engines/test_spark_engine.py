@@ -21,6 +21,7 @@ from paths import DOCS
 import localdp as ldp
 from localdp.engines import check_engine, spark
 from localdp.engines.spark import SparkEngine
+from localdp.errors import PlanMismatchError
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'localdp[spark]'")
 pytestmark = [
@@ -127,3 +128,18 @@ def test_the_page_about_spark_does_what_it_says():
     for block in blocks:
         exec(compile(block, "spark.md", "exec"), names)  # noqa: S102 (the page is ours)
     assert names["by_day"]["mon"].n + names["by_day"]["tue"].n == names["aggregate"].n
+
+
+def test_a_part_of_a_study_goes_through_spark_and_is_told_from_others_with_the_same_plan(session, tmp_path):
+    """Estimates are within 6 deviations of the truth, which a right one misses once in 5e8 times."""
+    survey = ldp.sets.Survey(["tea", "milk", "bread"], epsilon=4.0, users=4_000, top=2)
+    engine, part = SparkEngine(session), survey.round
+    frame = engine.frame([pa.table({"value": [["tea", "milk"], [], ["milk"]] * 300})] * 2)
+    made = spark.privatize(frame, part, out=str(tmp_path / "out"))
+    estimate = spark.aggregate(made, part).estimate()
+    assert estimate.n == 1_800
+    assert (np.abs(estimate.frequencies[:3] - 600) < 6 * np.sqrt(estimate.variance + 600)).all()
+    other = ldp.sets.Survey(["tea", "milk", "bread"], epsilon=4.0, users=4_000, top=1).round
+    assert other.plan == part.plan
+    with pytest.raises(PlanMismatchError, match="holds reports made under plan"):
+        spark.aggregate(made, other)

@@ -120,7 +120,7 @@ def test_everybody_answers_one_round_and_every_round_has_the_epsilon_that_was_as
         assert mechanism.requested_epsilon == 1.5
         assert mechanism.epsilon <= 1.5
         made = made.advance(made.round.plan.aggregate(made.round.privatize(sets, seed=1)), made.round)
-    assert sum(made.groups.shares) == 100
+    assert sum(made.shares) == 100
     assert made.done
 
 

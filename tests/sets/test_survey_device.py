@@ -55,7 +55,7 @@ def test_a_device_answers_its_own_round_once_and_pays_once(tmp_path):
 
 def test_the_group_follows_the_shares_and_not_the_set(tmp_path):
     """The groups of one device in 400 surveys; 5.2 deviations have a probability below 1e-6."""
-    shares = np.array(made().groups.shares) / 100
+    shares = np.array(made().shares) / 100
     found = [SurveyClient(made(name=str(n)).to_json(), store=tmp_path).group for n in range(400)]
     counts = np.bincount(found, minlength=4)
     assert (np.abs(counts - 400 * shares) < 5.2 * np.sqrt(400 * shares * (1 - shares))).all()
@@ -72,7 +72,7 @@ def test_a_report_depends_on_secret_document_and_set_alone(number, tmp_path):
     survey = made()
     (asked,) = [asked for asked in rounds(survey) if asked.number == number]
     client = in_group(survey, number, tmp_path)
-    folder = client._answer.path.parent.parent
+    folder = client._answers._answer.path.parent.parent
     backup = tmp_path / "backup"
     shutil.copytree(folder, backup)
     first = client.report(["tea"], asked.to_json())
@@ -84,7 +84,7 @@ def test_a_device_that_lost_its_answer_gives_no_second_one(tmp_path):
     survey = made()
     client = in_group(survey, 0, tmp_path)
     assert client.report(["tea"], survey.round.to_json())
-    client._answer.path.unlink()
+    client._answers._answer.path.unlink()
     with pytest.raises(StoreError, match="has paid for an answer in this survey, and the file of the answer is gone"):
         client.report(["tea"], survey.round.to_json())
 
@@ -104,7 +104,7 @@ def test_the_cap_holds(tmp_path):
     survey = made(epsilon=3.0)
     client = in_group(survey, 0, tmp_path)
     client.report(["tea"], survey.round.to_json())
-    folder = client._answer.path.parent.parent
+    folder = client._answers._answer.path.parent.parent
     for name in map(str, range(200)):
         following = made(epsilon=3.0, name=name)
         second = SurveyClient(following.to_json(), store=folder, most=4.0)

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import PlanFile
-
 if TYPE_CHECKING:
     from localdp.client import Client, Delivery
 
 
 def command(
-    plan: PlanFile,
+    plan: Annotated[
+        Path,
+        typer.Option(
+            "--plan",
+            "-p",
+            help="The plan file that `localdp plan` wrote, or the document of a discovery or a survey of sets.",
+        ),
+    ],
     store: Annotated[
         Path,
         typer.Option(help="The folder of this device: its secret, and what it has spent. It is made if it is missing."),
@@ -24,7 +29,13 @@ def command(
         str | None,
         typer.Argument(
             help="The value of this device. A dash reads a line from standard input, which other users cannot see. "
-            "Under a plan with sets: the items, with semicolons between them."
+            "If people hold sets: the items, with semicolons between them."
+        ),
+    ] = None,
+    part: Annotated[
+        Path | None,
+        typer.Option(
+            help="The document of the part under way, in a discovery or a survey of sets. With --upload it is fetched."
         ),
     ] = None,
     upload: Annotated[str | None, typer.Option(help="Send the report to this address, now or later.")] = None,
@@ -37,7 +48,8 @@ def command(
 ) -> None:
     """Report the value of one device, within its budget.
 
-    Asked again, the device answers from the same permanent response.
+    Asked again, the device answers from the same permanent response. In a
+    discovery or a survey of sets it answers one part, if that asks it, and once.
 
     Without --upload, the report is printed as JSON. Without a value, reports that are still waiting are sent.
 
@@ -55,17 +67,25 @@ def command(
     except PlanError as error:
         raise type(error)(f"{plan}: {error}") from error
     given = sys.stdin.readline().rstrip("\r\n") if value == "-" else value
-    item = None if given is None else client.plan.question.typed(given)
+    item = None if given is None else client.study.typed(given)
+    document = None if part is None else part.read_bytes()
     if upload is None:
-        print(client.plan.read(client.report(item)).to_json())  # type: ignore[arg-type]
-        typer.echo(_spent(client), err=True)
+        _show(client, client.report(item, document), document)
         return
-    done = client.flush(wait) if item is None else client.send(item)
+    done = client.flush(wait) if item is None else client.send(item, document)
     if item is not None and done.waiting and wait:
         done = client.flush(wait).after(done)
     typer.echo(f"{_outcome(done)}; {_spent(client)}")
     if done.dropped:
         fail("; ".join(dict.fromkeys(done.dropped)))
+
+
+def _show(client: Client, report: bytes | None, document: bytes | None) -> None:
+    """Print a report as JSON, or that there is none."""
+    if report is not None:
+        print(client.study.part_in(document).plan.read(report).to_json())
+    told = "" if report is not None else "this part does not ask this device; "
+    typer.echo(f"{told}{_spent(client)}", err=True)
 
 
 def _outcome(done: Delivery) -> str:

@@ -1,55 +1,47 @@
-"""A device that is asked for its value, perhaps again and again, and answers within a budget."""
+"""A device that is asked for its value, and answers within a budget."""
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar, overload
 
-import numpy as np
-
+from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
+from localdp.client.answers import Answers
 from localdp.client.budget import Budget
-from localdp.client.outbox import Delivery, Outbox
-from localdp.client.secret import Secret
-from localdp.client.single import Held, Single
+from localdp.client.one_part import OnePart
+from localdp.client.outbox import Delivery
+from localdp.client.permanent import Permanent
+from localdp.client.post import Post
 from localdp.client.store import Store
-from localdp.client.upload import Upload, by_http
+from localdp.client.upload import Upload
 from localdp.errors import InvalidInputError
-from localdp.formats import batch
-from localdp.item_sets import ItemSets
-from localdp.items import Item
 from localdp.plan import Plan
 from localdp.plan.limits import Limits
-from localdp.randomness import keystream
+from localdp.studies import Single, Study, study_in
 from localdp.validation import checked_amount
 
 _TURN = 0.05  # seconds to wait while another process is sending
-_LONGEST_SEND = 30.0  # seconds after which `send` begins no further upload
-_NOT_SENT = "the value was paid for, and the report was not sent"
-_STILL_WAITING = "reports that were not delivered are still waiting"
-_MOST_REMEMBERED = 256  # permanent responses in memory; others are derived again
-
-
-Value = Item | Collection[Item]
-"""An item, or under a plan with sets a list of items."""
 
 
 class Client:
     """One device: `report(value)` gives a batch of one report, as bytes, to be sent to the collector.
 
-    `plan` is a `Plan`, or its JSON as it came from the collector. `store` is a folder for the secret of this device and
-    for what it has spent; it is made if it is missing. Losing it makes a new device, which spends epsilon anew.
+    `plan` is a `Plan` or a study such as a `Discovery`, or the JSON of either as it came from the collector. `store` is
+    a folder for the secret of this device and for what it has spent; it is made if it is missing. Losing it makes a new
+    device, which spends epsilon anew.
 
-    Asked again for the same value, the device makes its report from the same permanent response. Without `once` in the
-    plan the bytes are the same; with it, every report perturbs the permanent response once more. So a value spends the
-    plan's epsilon once, however often it is asked for. Every other value spends it again, until the cap `most` is
-    reached, which holds for all plans of the store together. Then new values are a `BudgetError`.
+    Under a plan, a device that is asked again for the same value makes its report from the same permanent response.
+    Without `once` in the plan the bytes are the same; with it, every report perturbs the permanent response once more.
+    So a value spends the plan's epsilon once, however often it is asked for. Every other value spends it again, until
+    the cap `most` is reached, which holds for everything that the store knows of. Then new values are a `BudgetError`.
 
-    The device refuses plans that ask too much, with a `PlanLimitError`: a larger epsilon than `most_epsilon`, longer
-    reports than `most_report_bytes`, more items than `most_items`, and with `needs_other` also plans without a
-    catch-all item.
+    A study with several parts asks each device in one of them, by its `place`, and once: `report(value, document)` is
+    None if the part in the document does not ask this device. A device that has answered gives the same bytes again,
+    also for another value.
+
+    The device refuses what asks too much, with a `PlanLimitError`: a larger epsilon than `most_epsilon`, longer reports
+    than `most_report_bytes`, more items than `most_items`, and with `needs_other` also plans without a catch-all item.
 
     `upload` is the address of the collector, or a function that takes a batch and an upload id of 16 bytes. With it,
     `send(value)` keeps a report on the disk until it is delivered. At most `most_waiting` reports wait. `token` is
@@ -64,9 +56,12 @@ class Client:
     (True, 4.0)
     """
 
+    _routes: ClassVar[Routes] = STUDIES
+    """Where collectors have studies with several parts."""
+
     def __init__(
         self,
-        plan: Plan | str | bytes,
+        plan: Plan | Study | str | bytes,
         *,
         store: str | os.PathLike[str],
         most: float = 8.0,
@@ -78,23 +73,46 @@ class Client:
         most_items: int = 100_000,
         needs_other: bool = False,
     ) -> None:
-        self.plan = _accepted(plan, most_epsilon, most_report_bytes, most_items, needs_other)
+        limits = Limits(most_epsilon, most_report_bytes, most_items, needs_other)
+        self.study = _accepted(plan, limits)
         waiting = checked_amount(most_waiting, 1_000_000, "most_waiting, the number of reports that may wait,")
-        self._upload = by_http(upload, self.plan.fingerprint, token) if isinstance(upload, str) else upload
-        if self._upload is not None and not callable(self._upload):
-            raise InvalidInputError(f"upload is an address or a function, not {type(upload).__name__}")
+        fingerprint, routes = self.study.fingerprint, PLANS if self.study.asks_again else self._routes
+        addresses = Addresses(fingerprint, routes, upload, token)
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._outbox = Outbox(self._store.folder / "outbox", self.plan.fingerprint, waiting)
-        self._secret = Secret(self._store.secret, self.plan.fingerprint)
-        self._single = Single(self.plan.mechanism)
-        self._stream = keystream.secure()
-        self._header = batch.pack(self.plan.fingerprint, np.empty((1, 0), np.uint8))
-        self._responses: dict[Held, bytes] = {}
+        self._post = Post(self._store, fingerprint, addresses, waiting)
+        self._answers: Answers
+        if self.study.asks_again:
+            (part,) = self.study.parts()
+            self._answers = Permanent(part, self._store, self._budget, self._post)
+        else:
+            self._answers = OnePart(self.study, self._store, self._budget, self._post, limits)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of this device, if its study has one part only, which is open."""
+        if not self.study.asks_again:
+            raise InvalidInputError(f"a {self.study.what} has a plan in each of its parts: ask client.study")
+        return self.study.parts()[0].plan
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the plan or of the study."""
+        return self.study.fingerprint
+
+    @property
+    def epsilon(self) -> float:
+        """What an answer spends."""
+        return self.study.epsilon
+
+    @property
+    def place(self) -> int | None:
+        """The place of this device: it answers the part whose span holds it. None if everybody is asked."""
+        return self._answers.place
 
     @property
     def spent(self) -> float:
-        """The epsilon that this device has spent, under all plans of its store, through this and other processes."""
+        """The epsilon that this device has spent, in this and in everything else that its store knows of."""
         return self._budget.spent
 
     @property
@@ -104,101 +122,66 @@ class Client:
 
     @property
     def waiting(self) -> int:
-        """The number of reports that wait to be sent, under all plans of the store."""
-        with self._store.explained("read", _STILL_WAITING):
-            return self._outbox.waiting
+        """The number of reports that wait to be sent, in everything that the store knows of."""
+        return self._post.waiting
 
-    def report(self, value: Value) -> bytes:
+    @overload
+    def report(self, value: Any) -> bytes: ...
+    @overload
+    def report(self, value: Any, document: str | bytes | None) -> bytes | None: ...
+    def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
         """A batch of one report, in the wire format. What it spends is on the disk before this returns.
 
-        Under a plan with `set_size`, the value is a list of items. Every other set is a new value.
+        A value is an item; or a list of items, under a plan with `set_size` and in a survey of sets; or whatever the
+        study asks for. In a study with several parts, `document` is that of the part under way, and None is returned if
+        it does not ask this device.
 
-        A new value that the device has no budget for is a `BudgetError`, a store that cannot be read or written a
-        `StoreError`. Then nothing is released.
+        A value that the device has no budget for is a `BudgetError`, a store that cannot be read or written a
+        `StoreError`. Then nothing is released. A second document for the part that was answered is a
+        `PlanMismatchError`.
         """
-        held = self._held(value)
-        response = self._responses.get(held)
-        if response is None:
-            response = self._permanent(held)
-        if self.plan.mechanism.perturbs_again:
-            response = self._single.again(response, self._stream)
-        return self._header + response
+        return self._answers.report(value, document)
 
-    def send(self, value: Value) -> Delivery:
+    def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
         """Make a report, keep it on the disk until it is delivered, and try to send what is waiting.
 
         Without a network the report waits for the next `send` or `flush`. So do others if sending takes more than 30
         seconds. An `OutboxFullError` says that too many reports are waiting already; then nothing is
         released, and nothing is spent unless another process took the last place at this moment.
+
+        In a study with several parts, the document of the one under way is fetched from the collector unless it is
+        given. A device that is not asked sends nothing; call this again when a later part is under way. Once it has
+        answered, this only sends what still waits: the same bytes with the same upload id.
         """
-        upload = self._needed_upload()
-        with self._store.explained("read"):
-            self._outbox.check_room()
-        body = self.report(value)
-        with self._store.explained("written", _NOT_SENT), self._store.locked():
-            self._outbox.put(body, upload)
-        return self._flush(upload, time.monotonic() + _LONGEST_SEND)
+        return self._answers.send(value, document)
 
     def flush(self, wait: float = 0.0) -> Delivery:
         """Try to send what is waiting, unless a pause after a failure is not over yet.
 
         With `wait`, try again after every pause for up to this many seconds.
         """
-        upload = self._needed_upload()
         until = time.monotonic() + wait
-        done = self._flush(upload)
+        done = self._post.flush(self._answers.part)
         while done.waiting > done.elsewhere and time.monotonic() + done.pause < until:
             time.sleep(done.pause or _TURN)
-            done = self._flush(upload).after(done)
+            done = self._post.flush(self._answers.part).after(done)
         return done
 
     def forget(self) -> None:
         """Drop the permanent responses that are in memory. They are derived again when they are needed."""
-        self._responses.clear()
-
-    def _held(self, value: Value) -> Held:
-        """The indices of the items that the user holds, in ascending order: one, unless users hold sets."""
-        if self.plan.mechanism.holds_sets:
-            return tuple(ItemSets.read([value], self.plan.domain).items.tolist())
-        return (self.plan.domain.index(value),)
-
-    def _permanent(self, held: Held) -> bytes:
-        """The permanent response to a value, once it is paid for."""
-        mechanism = self.plan.mechanism
-        message = b"".join(index.to_bytes(8, "little") for index in held)
-        response = self._single.permanent(held, self._secret.key(message))
-        self._budget.pay(self._secret.digest(message), mechanism.epsilon)
-        if len(self._responses) >= _MOST_REMEMBERED:
-            self.forget()
-        self._responses[held] = response
-        return response
-
-    def _flush(self, upload: Upload, until: float = math.inf) -> Delivery:
-        with self._store.explained("used to send reports", _STILL_WAITING):
-            return self._outbox.flush(upload, until)
-
-    def _needed_upload(self) -> Upload:
-        if self._upload is None:
-            raise InvalidInputError("this client does not know where to send reports: make it with upload=, an address")
-        return self._upload
+        self._answers.forget()
 
     def __repr__(self) -> str:
-        return f"<Client of {self.plan!r}, spent {self.spent:.6g} of {self.most:g}>"
+        of = repr(self.plan) if self.study.asks_again else f"{self.study.what} {self.fingerprint[:12]}"
+        return f"<Client of {of}, spent {self.spent:.6g} of {self.most:g}>"
 
 
-def _accepted(plan: Any, most_epsilon: float, most_report_bytes: int, most_items: int, needs_other: bool) -> Plan:
-    """The plan, if it asks no more of this device than these limits."""
+def _accepted(plan: Any, limits: Limits) -> Study:
+    """The plan or the study, if it asks no more of this device than these limits."""
     if isinstance(plan, str | bytes):
-        return Plan.from_json(
-            plan,
-            most_epsilon=most_epsilon,
-            most_report_bytes=most_report_bytes,
-            most_items=most_items,
-            needs_other=needs_other,
-        )
-    if not isinstance(plan, Plan):
+        return study_in(plan, limits)
+    study = Single(plan) if isinstance(plan, Plan) else plan
+    if not isinstance(study, Study):
         raise InvalidInputError(f"a client needs a plan, or the JSON of one, not {type(plan).__name__}")
-    limits = Limits(most_epsilon, most_report_bytes, most_items, needs_other)
-    limits.check_document({"domain": {} if plan.domain.other is None else {"other": plan.domain.other}})
-    limits.check(plan.mechanism)
-    return plan
+    study.check_limits(limits)
+    return study

@@ -1,8 +1,8 @@
-"""The one answer of a device in a survey of several rounds: made once, kept on the disk, and never made again.
+"""The one answer of a device in a study of several parts: made once, kept on the disk, and never made again.
 
-The first report that a device makes is the only one: asked again, by whatever round and for whatever value, the device
-gives the same bytes or nothing. So the survey spends epsilon once, also if somebody publishes two documents for the
-same round. Under the lock of the store, first the report is written to its file, then the payment to the record, and
+The first report that a device makes is the only one: asked again, by whatever part and for whatever value, the device
+gives the same bytes or nothing. So the study spends epsilon once, also if somebody publishes two documents for the
+same part. Under the lock of the store, first the report is written to its file, then the payment to the record, and
 only then the report is released:
 
     the file    the record    what a device does that is asked
@@ -15,14 +15,14 @@ only then the report is released:
 A store that an old backup has put back knows neither the file nor the payment. So the noise of the report is not drawn
 anew but from a keystream, as that of a permanent response is (see `localdp.client.secret`), for the message
 
-    the fingerprint of the round's document (32 bytes), and what is reported (numbers of 8 bytes, little-endian)
+    the fingerprint of the part's document (32 bytes), and what is reported (numbers of 8 bytes, little-endian)
 
-and the fingerprint of the survey in the place of the plan's. For the same value and document the same report comes out
+and the fingerprint of the study in the place of the plan's. For the same value and document the same report comes out
 again; every other value or document has a key of its own, because two answers with the same noise would give both
 away.
 
     offset  bytes  content of the file
-    0       32     the fingerprint of the round's document
+    0       32     the fingerprint of the part's document
     32      ..     the batch, as it is sent
     ..      32     the SHA-256 of everything before
 """
@@ -44,7 +44,7 @@ _DIGEST_BYTES = 32
 
 
 class OneAnswer:
-    """The answer of one device in the survey with this fingerprint. `what` is what errors call it: "discovery"."""
+    """The answer of one device in the study with this fingerprint. `what` is what errors call it: "discovery"."""
 
     def __init__(self, store: Store, budget: Budget, fingerprint: str, epsilon: float, what: str, folder: str) -> None:
         self._store, self._budget, self._epsilon, self._what = store, budget, epsilon, what
@@ -54,7 +54,7 @@ class OneAnswer:
         """The file that holds the answer once it is made."""
 
     def to(self, asked: str, reported: Iterable[int], make: Callable[[Keystream], bytes]) -> bytes:
-        """The answer to the round whose document has this fingerprint, as it was made or as `make` makes it now.
+        """The answer to the part whose document has this fingerprint, as it was made or as `make` makes it now.
 
         `reported` are the numbers that say what is reported. What this spends is on the disk before it returns; a
         `BudgetError` says that the cap is reached.
@@ -73,6 +73,13 @@ class OneAnswer:
             )
         return known
 
+    @property
+    def asked(self) -> str | None:
+        """The fingerprint of the document that was answered; None if there is no answer."""
+        with self._store.explained("read"):
+            data = content(self.path)
+        return data[:_DIGEST_BYTES].hex() if data and len(data) > 2 * _DIGEST_BYTES else None
+
     def _noise(self, asked: str, reported: Iterable[int]) -> Keystream:
         """The stream for what is reported, under this document."""
         message = bytes.fromhex(asked) + b"".join(number.to_bytes(8, "little") for number in reported)
@@ -86,7 +93,7 @@ class OneAnswer:
             write_private(self.path, data + sha256(data).digest())
 
     def _known(self, asked: str) -> bytes | None:
-        """The report that this device has made in this survey, if there is one."""
+        """The report that this device has made in this study, if there is one."""
         with self._store.explained("read"):
             data = content(self.path)
         if data is None:

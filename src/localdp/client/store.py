@@ -39,7 +39,7 @@ from localdp.errors import InvalidInputError, StoreError
 from localdp.formats.atomic_write import sync_folder
 
 _NAMES = ("device.copy", "device")
-_KEPT = frozenset({"outbox", "discoveries"})
+_KEPT = frozenset({"outbox", "discoveries", "surveys", "studies"})
 _USED = b"This folder belongs to a device that has been used. Do not remove single files from it.\n"
 
 

@@ -33,10 +33,10 @@ from localdp.collector.storage.discoveries import StoredRound
 from localdp.collector.writer import Writer
 from localdp.discovery import Discovery
 from localdp.discovery.rounds import Round
-from localdp.discovery.saved import from_state, state_of
 from localdp.errors import LocalDPError
 from localdp.plan import Aggregate
-from localdp.rounds.series import LEAST_REPORTS
+from localdp.studies.saved import from_state, state_of
+from localdp.studies.series import LEAST_REPORTS
 from localdp.validation import shown
 
 _OF_DISCOVERY = ("epsilon", "users", "top", "bits", "most_bytes", "rounds", "name")

@@ -105,6 +105,10 @@ class Code(ABC):
     def is_plausible(self, row: bytes, length: int) -> bool:
         """Whether some value begins with these bits."""
 
+    def typed(self, text: str) -> str | int | None:
+        """The value that somebody typed."""
+        return text
+
     def shown_prefix(self, row: bytes, length: int) -> str:
         """What is known of a value that begins with these bits, for people."""
         return f"{int.from_bytes(row, 'big') >> (8 * len(row) - length):0{length}b}..."
@@ -155,6 +159,12 @@ class Keys(Code):
 
     def is_plausible(self, row: bytes, length: int) -> bool:  # noqa: ARG002 (every number is a key)
         return True
+
+    def typed(self, text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise InvalidInputError(f"every key must be a whole number, and {shown(text)} is not") from None
 
 
 class Text(Code):

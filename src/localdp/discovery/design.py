@@ -85,6 +85,15 @@ class Design:
         """The design as a JSON value."""
         return {"shares": list(self.shares), "bits": list(self.bits), "reach": self.reach}
 
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Design:
+        """The design in such a JSON value; `ValueError` if it is none."""
+        shares, bits, reach = tuple(document["shares"]), tuple(document["bits"]), document["reach"]
+        whole = all(type(number) is int and 0 < number <= 1_000 for number in (*shares, *bits))
+        if not whole or len(shares) != len(bits) + 1 or not 0 < reach <= 1 or len(document) != 3:
+            raise ValueError("this is not the design of a discovery")
+        return cls(shares, bits, reach)
+
 
 def split_bits(total: int, rounds: int, top: int = 1, cells: int = CELLS) -> tuple[int, ...] | None:
     """The bits of each round: as many as possible in the first, the rest evenly; None if a round cannot hold them."""

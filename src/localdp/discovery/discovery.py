@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from localdp.discovery import steps
 from localdp.discovery.belief import Grid, Noise
-from localdp.discovery.codes import WORD_BITS, Code, Keys, Text
+from localdp.discovery.codes import WORD_BITS, Code, Keys, Text, code_named
 from localdp.discovery.design import CELLS, MOST_ROUNDS, Design, best_design
 from localdp.discovery.found import Found, listed, posterior_of
 from localdp.discovery.history import History
@@ -18,13 +17,14 @@ from localdp.discovery.prefixes import Candidates
 from localdp.discovery.rounds import Round, first_candidates
 from localdp.discovery.schedule import Schedule
 from localdp.discovery.steps import Step
-from localdp.errors import InvalidInputError, TooFewReportsError
+from localdp.errors import InvalidInputError, PlanMismatchError, TooFewReportsError
 from localdp.mechanisms import LinearLocalHashing
 from localdp.plan import Aggregate
-from localdp.rounds.series import LEAST_REPORTS, Series
+from localdp.plan.limits import Limits
+from localdp.studies.series import LEAST_REPORTS, Series
+from localdp.studies.tally import Tally
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
-FORMAT = "localdp-discovery/1"
 _MOST_TOP = 1_000
 _SHOWN = 5  # unfinished prefixes that are named in a note
 
@@ -52,7 +52,8 @@ class Discovery(Series):
     [40000, 7]
     """
 
-    what = "discovery"
+    kind = what = "discovery"
+    answers = "discoveries"
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class Discovery(Series):
         return made
 
     def _start(self) -> None:
-        self.number = self._used = 0
+        self._number = self._used = 0
         self._candidates = first_candidates(self.code, self.design.bits[0])
         self._history: History | None = None
         self._unfinished: tuple[str, ...] = ()
@@ -115,7 +116,7 @@ class Discovery(Series):
     def document(self) -> dict[str, Any]:
         """What devices need to know beforehand, as a JSON value: the kind of values, epsilon and the design."""
         return {
-            "format": FORMAT,
+            "format": self.format(),
             "name": self.name,
             "values": self.code.document(),
             "epsilon": self.epsilon,
@@ -123,6 +124,21 @@ class Discovery(Series):
             "top": self.top,
             "design": self.design.document(),
         }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        keys = {"format", "name", "values", "epsilon", "users", "top", "design"}
+        if set(document) != keys or not isinstance(document["name"], str):
+            raise ValueError("its keys or its name are not those of a discovery")
+        epsilon, users = checked_epsilon(document["epsilon"]), checked_users(document["users"])
+        top = checked_amount(document["top"], _MOST_TOP, "the number of values to find")
+        design = Design.from_document(document["design"])
+        return cls.designed(code_named(document["values"]), epsilon, users, top, document["name"], design)
+
+    @property
+    def number(self) -> int:
+        """The number of the round under way, from 0."""
+        return self._number
 
     @property
     def done(self) -> bool:
@@ -142,16 +158,22 @@ class Discovery(Series):
             raise InvalidInputError("this discovery is done: ask for its result()")
         known = self._candidates
         span = self.schedule.span(known.position, self._used, len(known.open), short=self._short)
-        return Round.make(self.fingerprint, self.number, known, self.epsilon, span)
+        return Round.make(self.fingerprint, self.number, known, self.epsilon, span, self.code)
 
-    def advance(self, aggregate: Aggregate, of: Round | str) -> Self:
-        """The discovery after the round under way, given the aggregate of its reports.
+    def read_part(self, text: str | bytes, limits: Limits) -> Round:
+        """The round of this discovery that a document describes."""
+        asked = Round.from_json(
+            text, most_epsilon=self.epsilon, most_report_bytes=limits.most_report_bytes, code=self.code
+        )
+        if asked.discovery != self.fingerprint:
+            raise PlanMismatchError("this round belongs to another discovery")
+        return asked
 
-        `of` is the round, or its fingerprint, under whose document the reports were made. Another round's are a
-        `PlanMismatchError`, and fewer than 100 reports a `TooFewReportsError`; then the round goes on.
-        """
+    def typed(self, text: str) -> str | int | None:
+        return self.code.typed(text)
+
+    def _after(self, aggregate: Aggregate) -> Self:
         current = self.round
-        self._check_reports(aggregate, of, current)
         estimate = aggregate.estimate()
         mechanism = current.plan.mechanism
         noise = Noise(aggregate.n, mechanism.variance(1), mechanism.excess_variance)
@@ -177,7 +199,7 @@ class Discovery(Series):
         """The share of the users from which on a value counts as heavy while candidates are chosen."""
         return self.design.reach / 2
 
-    def result(self) -> Found:
+    def result(self, tally: Tally | None = None) -> Found:  # noqa: ARG002 (the rounds are counted as they end)
         """The values that were found, when the discovery is done."""
         if not self.done:
             raise InvalidInputError(
@@ -236,7 +258,7 @@ class Discovery(Series):
         following = object.__new__(type(self))
         for name in ("code", "epsilon", "users", "top", "name", "design"):
             setattr(following, name, getattr(self, name))
-        following.number, following._used, following._history = number, used, history
+        following._number, following._used, following._history = number, used, history
         following._unfinished, following._short, following._over = unfinished, short, over
         opened = history.rows[~history.finished]
         bits = self.schedule.bits(history.position, len(opened))
@@ -253,18 +275,23 @@ class Discovery(Series):
         likely = [place for place in np.argsort(-chances, kind="stable")[:_SHOWN].tolist() if chances[place] > 0.5]
         return tuple(self.code.shown_prefix(opened.rows[place].tobytes(), history.position) for place in likely)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the discovery, as far as it has come, to a file. A file that is there already is replaced."""
-        from localdp.discovery.saved import save
+    def state(self) -> dict[str, Any]:
+        history = self._history
+        return {
+            "round": self.number,
+            "used": self._used,
+            "short": self._short,
+            "over": self._over,
+            "unfinished": list(self._unfinished),
+            "history": None if history is None else history.document(),
+        }
 
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved discovery. A file that is not one, or was altered, is an `ArchiveError`."""
-        from localdp.discovery.saved import load
-
-        return load(cls, path)
+    def with_state(self, state: dict[str, Any]) -> Self:
+        if state["history"] is None:
+            return self
+        history = History.from_document(state["history"], self.code.row_bytes)
+        flags = {"short": state["short"], "over": state["over"]}
+        return self._at(state["round"], history, state["used"], tuple(state["unfinished"]), **flags)
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"round {self.number} of {self.expected_rounds}"

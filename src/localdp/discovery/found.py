@@ -24,7 +24,8 @@ import numpy as np
 
 from localdp.discovery.belief import RATIO, Grid, Matrix
 from localdp.discovery.history import History
-from localdp.table import Table, Tabular
+from localdp.result import Result
+from localdp.table import Table
 from localdp.types import Places, Vector
 from localdp.validation import checked_level
 
@@ -133,9 +134,9 @@ def _log_density(grid: Grid, priors: Matrix, points: Matrix) -> Matrix:
     return np.asarray(logs[row, left] * (1 - weight) + logs[row, left + 1] * weight)
 
 
-@dataclass(frozen=True, eq=False)
-class Found(Tabular):
-    """The values that were found, the most frequent first. It prints as a table.
+@dataclass(frozen=True, eq=False, repr=False)
+class Found(Result):
+    """The values that were found, the most frequent first. It prints as a table and iterates over the values.
 
     `frequencies` are numbers of users among all n, `probabilities` the chances to belong to the true top k.
     `interval(level)` gives (low, high): the true frequency lies between them with this probability. `notes` says what
@@ -148,7 +149,7 @@ class Found(Tabular):
     n: int
     epsilon: float
     notes: tuple[str, ...] = ()
-    posterior: Posterior = field(repr=False, kw_only=True)
+    posterior: Posterior = field(kw_only=True)
 
     def interval(self, level: float = 0.9) -> tuple[Vector, Vector]:
         """For every value, the range (low, high) that contains the true frequency with this probability."""
@@ -169,12 +170,3 @@ class Found(Tabular):
         count = f"{len(self):,} value{'' if len(self) == 1 else 's'}"
         title = f"{count} found among {self.n:,} users, epsilon {self.epsilon:.6g}, intervals of 90%"
         return Table(columns, title, {"share": ".2%", "probability": ".3f"})
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def __repr__(self) -> str:
-        return f"<Found: {self.table().title}>"

@@ -6,7 +6,7 @@ Only the estimates are kept and saved, a few numbers for each candidate. Beliefs
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,6 +73,44 @@ class History:
             else:
                 priors[chosen] = self.prior
         return priors
+
+    def document(self) -> dict[str, Any]:
+        """The history as a JSON value."""
+        return {
+            "rows": [row.tobytes().hex() for row in self.rows],
+            "position": self.position,
+            "estimates": self.estimates.tolist(),
+            "since": self.since.tolist(),
+            "prior": self.prior.tolist(),
+            "rounds": [
+                {
+                    "users": measured.noise.users,
+                    "variance": measured.noise.variance,
+                    "excess": measured.noise.excess,
+                    "theta": measured.theta,
+                    "extensions": measured.extensions,
+                }
+                for measured in self.rounds
+            ],
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], row_bytes: int) -> Self:
+        """The history in such a JSON value, of candidates with this many bytes."""
+        rounds = tuple(
+            Measured(Noise(one["users"], one["variance"], one["excess"]), one["theta"], one["extensions"])
+            for one in document["rounds"]
+        )
+        count = len(document["rows"])
+        octets = b"".join(bytes.fromhex(row) for row in document["rows"])
+        return cls(
+            np.frombuffer(octets, np.uint8).reshape(count, row_bytes),
+            document["position"],
+            np.array(document["estimates"], np.float64).reshape(count, len(rounds)),
+            np.array(document["since"], np.int64),
+            rounds,
+            np.array(document["prior"], np.float64),
+        )
 
     def take(self, places: Any) -> History:
         """Some of the candidates."""

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.discovery.codes import Encoded
+from localdp.errors import PlanError
 from localdp.types import Flags, Indices, Rows
+from localdp.validation import LARGEST_SIZE
 
 Keyed = NDArray[np.bytes_]
 """Rows of bytes, each as one value that can be compared."""
@@ -55,6 +57,24 @@ class Candidates:
         indices = np.where(found & inside & ~ended, (place << self.bits) + following, catch_all)
         place, found = _found(known, self._finished_keys)
         return np.where(found & inside & ended, first_finished + place, indices)
+
+    def document(self) -> dict[str, Any]:
+        """The candidates as a JSON value, each in hexadecimal."""
+        return {
+            "position": self.position,
+            "bits": self.bits,
+            "open": _as_hex(self.open, self.position),
+            "finished": _as_hex(self.finished, self.position),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The candidates in such a JSON value. Others than it can have are a `ValueError` or a `PlanError`."""
+        position, bits = document["position"], document["bits"]
+        whole = all(type(number) is int and 0 <= number <= 1 << 16 for number in (position, bits))
+        if not whole or bits > LARGEST_SIZE.bit_length():
+            raise ValueError
+        return cls(position, bits, _from_hex(document["open"], position), _from_hex(document["finished"], position))
 
     @cached_property
     def _open_keys(self) -> Keyed:
@@ -119,3 +139,18 @@ def _keys(rows: Rows) -> Keyed:
         return np.zeros(len(rows), "S1")
     keys: Any = np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")
     return np.asarray(keys[:, 0])
+
+
+def _as_hex(rows: Rows, position: int) -> list[str]:
+    return [row.tobytes().hex() for row in prefix_rows(rows, position)]
+
+
+def _from_hex(listed: list[str], position: int) -> Rows:
+    size = -(-position // 8)
+    octets = [bytes.fromhex(text) for text in listed]
+    if any(len(row) != size for row in octets) or (not size and len(octets) > 1):
+        raise ValueError
+    rows = np.frombuffer(b"".join(octets), np.uint8).reshape(len(octets), size)
+    if len(set(octets)) < len(octets) or not np.array_equal(in_order(rows), np.arange(len(rows))):
+        raise PlanError("this round was altered, or its candidates are not in order")
+    return rows

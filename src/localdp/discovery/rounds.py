@@ -9,27 +9,28 @@ round they were made, and another round's reports are refused although their pla
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from localdp.discovery.codes import Code
-from localdp.discovery.places import PLACES, Span
-from localdp.discovery.prefixes import Candidates, in_order, prefix_rows
-from localdp.errors import LocalDPError, PlanError
+from localdp.discovery.prefixes import Candidates
+from localdp.discovery.question import Unlisted
+from localdp.errors import InvalidInputError, LocalDPError, PlanError
 from localdp.formats import canonical_json
 from localdp.plan import Plan
-from localdp.rounds.question import Question
-from localdp.types import Rows
-from localdp.validation import LARGEST_SIZE
+from localdp.studies import series
+from localdp.studies.places import PLACES, Span
 
 _FORMAT = "localdp-round/1"
 _SMALL = 1 << 12  # cells: up to here every mechanism is compared, beyond it llh is the one that can be counted
 
 
-class Round(Question):
+class Round(series.Round):
     """A round that is under way: its `number` (from 0), its `candidates`, the `plan` under which devices report, and
-    the `span` of places that devices have which are asked.
+    the `span` of places that devices have which are asked. The `code` of the discovery, which is not in the document,
+    is needed to read values.
 
     >>> from localdp import Discovery
     >>> question = Discovery(bits=16, epsilon=2.0, users=10_000).round
@@ -39,22 +40,39 @@ class Round(Question):
     True
     """
 
-    def __init__(self, discovery: str, number: int, candidates: Candidates, plan: Plan, span: Span) -> None:
+    def __init__(
+        self, discovery: str, number: int, candidates: Candidates, plan: Plan, span: Span, code: Code | None = None
+    ) -> None:
         self.discovery = discovery
         self.number = number
         self.candidates = candidates
         self.plan = plan
         self.span = span
+        self.code = code
         if plan.domain.size != candidates.cells or plan.domain.other != candidates.cells - 1:
             raise PlanError("the plan of this round does not have a cell for each of its candidates and a catch-all")
         self._freeze()
 
     @classmethod
-    def make(cls, discovery: str, number: int, candidates: Candidates, epsilon: float, span: Span) -> Self:
+    def make(
+        cls,
+        discovery: str,
+        number: int,
+        candidates: Candidates,
+        epsilon: float,
+        span: Span,
+        code: Code | None = None,
+    ) -> Self:
         """The round of a discovery with these candidates."""
         size = candidates.cells
         plan = Plan(size, "auto" if size <= _SMALL else "llh", epsilon, other=size - 1)
-        return cls(discovery, number, candidates, plan, span)
+        return cls(discovery, number, candidates, plan, span, code)
+
+    @cached_property
+    def question(self) -> Unlisted:
+        if self.code is None:
+            raise InvalidInputError("this round was read without its discovery, which knows how values are written")
+        return Unlisted(self.code, self.candidates)
 
     def document(self) -> dict[str, Any]:
         return {
@@ -63,16 +81,18 @@ class Round(Question):
             "round": self.number,
             "from": self.span.first,
             "to": self.span.end,
-            "position": self.candidates.position,
-            "bits": self.candidates.bits,
-            "open": _as_hex(self.candidates.open, self.candidates.position),
-            "finished": _as_hex(self.candidates.finished, self.candidates.position),
+            **self.candidates.document(),
             "plan": self.plan._document(),
         }
 
     @classmethod
     def from_json(
-        cls, text: str | bytes, *, most_epsilon: float | None = None, most_report_bytes: int | None = None
+        cls,
+        text: str | bytes,
+        *,
+        most_epsilon: float | None = None,
+        most_report_bytes: int | None = None,
+        code: Code | None = None,
     ) -> Self:
         """Read a round that `to_json` wrote. Anything else is a `PlanError`.
 
@@ -83,13 +103,10 @@ class Round(Question):
             plan = Plan.from_json(
                 canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon, most_report_bytes=most_report_bytes
             )
-            position, bits = document["position"], document["bits"]
-            _check_numbers(document, position, bits)
-            candidates = Candidates(
-                position, bits, _from_hex(document["open"], position), _from_hex(document["finished"], position)
-            )
+            _check_numbers(document)
+            candidates = Candidates.from_document(document)
             span = Span(document["from"], document["to"])
-            made = cls(document["discovery"], document["round"], candidates, plan, span)
+            made = cls(document["discovery"], document["round"], candidates, plan, span, code)
         except LocalDPError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
@@ -113,27 +130,11 @@ def first_candidates(code: Code, bits: int) -> Candidates:
     return Candidates(0, bits, np.zeros((1, code.row_bytes), np.uint8), np.zeros((0, code.row_bytes), np.uint8))
 
 
-def _check_numbers(document: dict[str, Any], position: Any, bits: Any) -> None:
-    whole = all(type(number) is int and 0 <= number <= 1 << 16 for number in (position, bits, document["round"]))
-    if not whole or bits > LARGEST_SIZE.bit_length() or document["format"] != _FORMAT:
+def _check_numbers(document: dict[str, Any]) -> None:
+    number, first, end = document["round"], document["from"], document["to"]
+    if any(type(given) is not int for given in (number, first, end)) or document["format"] != _FORMAT:
         raise ValueError
-    first, end = document["from"], document["to"]
-    if type(first) is not int or type(end) is not int or not 0 <= first < end <= PLACES:
+    if not 0 <= number <= 1 << 16 or not 0 <= first < end <= PLACES:
         raise ValueError
     if not isinstance(document["discovery"], str) or len(bytes.fromhex(document["discovery"])) != 32:
         raise ValueError
-
-
-def _as_hex(rows: Rows, position: int) -> list[str]:
-    return [row.tobytes().hex() for row in prefix_rows(rows, position)]
-
-
-def _from_hex(listed: list[str], position: int) -> Rows:
-    size = -(-position // 8)
-    octets = [bytes.fromhex(text) for text in listed]
-    if any(len(row) != size for row in octets) or (not size and len(octets) > 1):
-        raise ValueError
-    rows = np.frombuffer(b"".join(octets), np.uint8).reshape(len(octets), size)
-    if len(set(octets)) < len(octets) or not np.array_equal(in_order(rows), np.arange(len(rows))):
-        raise PlanError("this round was altered, or its candidates are not in order")
-    return rows

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from localdp.discovery import places
 from localdp.discovery.discovery import Discovery
 from localdp.discovery.found import Found
+from localdp.discovery.rounds import Round
 from localdp.errors import EmptyError, InvalidInputError, TooFewReportsError
-from localdp.plan import Aggregate
-from localdp.randomness import keystream
-from localdp.rounds.series import LEAST_REPORTS
-from localdp.types import Progress
+from localdp.held import Held, OneEach
+from localdp.studies.run import run as run_series
+from localdp.studies.series import LEAST_REPORTS
+from localdp.types import Indices, Progress
 from localdp.validation import shown
 
 
@@ -58,20 +58,12 @@ def discover(
 def run(discovery: Discovery, values: Any, *, seed: int | None = None, progress: Progress | None = None) -> Found:
     """All rounds of a new discovery, with one user for each value."""
     encoded = discovery.code.encode(values)
-    source = keystream.secure() if seed is None else keystream.seeded(seed)
-    drawn = places.draw(len(encoded), source)
-    while not discovery.done:
-        current = discovery.round
-        part = encoded[np.flatnonzero(current.span.holds(drawn))]
-        if not len(part):
-            raise TooFewReportsError(f"no user was drawn into round {discovery.number}: there are too few users")
-        rows = current.plan.mechanism.privatize(current.candidates.indices(part), source.branch())
-        aggregate = Aggregate(current.plan, current.plan.mechanism.tally(rows), len(part))
-        discovery = discovery.advance(aggregate, current)
-        if progress is not None:
-            progress(discovery.number, discovery.expected_rounds)
-    found = discovery.result()
-    return _with_all_users(found, len(encoded))
+
+    def held(asked: Round, users: Indices) -> Held:
+        return OneEach(asked.candidates.indices(encoded[users]))
+
+    done = run_series(discovery, len(encoded), held, seed=seed, progress=progress)
+    return _with_all_users(done.result(), len(encoded))
 
 
 def _with_all_users(found: Found, n: int) -> Found:

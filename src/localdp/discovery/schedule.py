@@ -37,7 +37,7 @@ import numpy as np
 
 from localdp.discovery.codes import Code
 from localdp.discovery.design import CELLS, SURVIVORS, Design
-from localdp.discovery.places import PLACES, Span
+from localdp.studies.places import PLACES, Span
 from localdp.types import Vector
 
 FEW_OPEN = 4

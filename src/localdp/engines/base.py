@@ -14,6 +14,7 @@ from localdp.engines.parts import Task, tasks_of
 from localdp.engines.rows import checked_bad
 from localdp.errors import InvalidInputError
 from localdp.plan import Aggregate, Plan
+from localdp.studies import Part, part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +34,8 @@ class CountedFiles:
 class Engine(ABC):
     """Counts the reports in files and in the columns of its own data frames, and makes reports of values.
 
+    What is asked is a plan, or a part of a study; then the values are those of the people whom the part asks.
+
     An author of an engine writes `workers`, `count_tasks`, `aggregate`, `privatize`, and, for `check_engine`, `frame`
     and `table`.
     """
@@ -50,12 +53,14 @@ class Engine(ABC):
 
     @abstractmethod
     def aggregate(
-        self, frame: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail"
+        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
     ) -> Aggregates:
         """Count the reports in a column of a data frame; with `by`, for each value of that column."""
 
     @abstractmethod
-    def privatize(self, frame: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+    def privatize(
+        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
+    ) -> Any:
         """Write one report for each value of a column into the new folder `out`, and return it as a data frame."""
 
     @abstractmethod
@@ -66,12 +71,13 @@ class Engine(ABC):
     def table(self, frame: Any) -> pa.Table:
         """All rows of a data frame of this engine."""
 
-    def count_files(self, paths: Paths, plan: Plan, *, bad: str = "fail") -> CountedFiles:
+    def count_files(self, paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> CountedFiles:
         """Count the reports in files, which every worker must see under the same paths."""
-        partial = self.count_tasks(plan, tasks_of([Path(path) for path in paths], self.workers), checked_bad(bad))
-        return counted(plan, partial, len(paths))
+        asked = part_of(plan).plan
+        partial = self.count_tasks(asked, tasks_of([Path(path) for path in paths], self.workers), checked_bad(bad))
+        return counted(asked, partial, len(paths))
 
-    def aggregate_files(self, paths: Paths, plan: Plan, *, bad: str = "fail") -> Aggregate:
+    def aggregate_files(self, paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> Aggregate:
         """Count the reports in files. Files that hold the same reports are an error: people would count twice."""
         found = self.count_files(paths, plan, bad=bad)
         seen: dict[str, Any] = {}

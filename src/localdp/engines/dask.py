@@ -25,6 +25,7 @@ from localdp.errors import EngineError, InvalidInputError, MissingPackageError
 from localdp.files.base import load_pyarrow
 from localdp.kernels import threads
 from localdp.plan import Aggregate, Plan
+from localdp.studies import Part, part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,17 +51,20 @@ class DaskEngine(Engine):
         return self._added([count(shared, task, bad) for task in tasks])
 
     def aggregate(
-        self, frame: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail"
+        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
     ) -> Aggregates:
         checked_bad(bad)
         wanted = [column] if by is None else [column, by]
         check_columns(_columns(frame), wanted)
         _check_bytes(frame.dtypes[column], column)
-        shared, count = self._shared(plan), self._dask.delayed(_count_frame, pure=False)
+        asked = part_of(plan).plan
+        shared, count = self._shared(asked), self._dask.delayed(_count_frame, pure=False)
         parts = frame[wanted].to_delayed()
-        return result(plan, self._added([count(shared, part, column, by, bad) for part in parts]), by)
+        return result(asked, self._added([count(shared, part, column, by, bad) for part in parts]), by)
 
-    def privatize(self, frame: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+    def privatize(
+        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
+    ) -> Any:
         check_columns(_columns(frame), [column, *keep])
         check_out(column, keep)
         folder = Path(out).absolute()
@@ -91,7 +95,7 @@ class DaskEngine(Engine):
     def table(self, frame: Any) -> pa.Table:
         return load_pyarrow().Table.from_pandas(frame.compute(), preserve_index=False)
 
-    def _shared(self, plan: Plan) -> Any:
+    def _shared(self, plan: Plan | Part) -> Any:
         """The plan as one node of the graph, so that it travels once for each worker and not for each task."""
         return self._dask.delayed(plan, pure=False, traverse=False)
 
@@ -115,7 +119,9 @@ class DaskEngine(Engine):
             raise
 
 
-def aggregate(ddf: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail") -> Aggregates:
+def aggregate(
+    ddf: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
+) -> Aggregates:
     """Count the reports in a column of a Dask data frame: an `Aggregate`, or with `by` one for each value of `by`.
 
     The work is done where Dask does it: on the cluster of the current `distributed.Client`, or in this process. A row
@@ -125,12 +131,12 @@ def aggregate(ddf: Any, plan: Plan, column: str = "report", by: str | None = Non
     return DaskEngine().aggregate(ddf, plan, column, by, bad=bad)
 
 
-def aggregate_files(paths: Paths, plan: Plan, *, bad: str = "fail") -> Aggregate:
+def aggregate_files(paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> Aggregate:
     """Count the reports in files. Every worker must see them under the same paths."""
     return DaskEngine().aggregate_files(paths, plan, bad=bad)
 
 
-def privatize(ddf: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+def privatize(ddf: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
     """Make a report of every value in a column, write the reports into the new folder `out`, and return them.
 
     Each partition becomes a Parquet file. Every worker must see the folder under the same path. The columns in `keep`
@@ -174,7 +180,7 @@ def _merged(partials: list[Partial]) -> Partial:
     return merged(partials)
 
 
-def _write_frame(plan: Plan, frame: Any, column: str, keep: tuple[str, ...], path: str) -> str:
+def _write_frame(plan: Plan | Part, frame: Any, column: str, keep: tuple[str, ...], path: str) -> str:
     """Write the reports of one partition, inside a task; return what went wrong, or nothing."""
     pyarrow = load_pyarrow()
     try:

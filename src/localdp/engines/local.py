@@ -17,6 +17,7 @@ from localdp.errors import InvalidInputError
 from localdp.files.base import load_pyarrow
 from localdp.kernels import threads
 from localdp.plan import Aggregate, Plan
+from localdp.studies import Part, part_of
 from localdp.types import Progress
 
 if TYPE_CHECKING:
@@ -54,29 +55,33 @@ class LocalEngine(Engine):
             threads.each(count, tasks, sum(map(len, tasks)), progress, together)
         return total
 
-    def count_files(self, paths: Paths, plan: Plan, *, bad: str = "fail") -> CountedFiles:
+    def count_files(self, paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> CountedFiles:
         """Several files at a time. A single one is counted by all threads, and may be `-`, standard input."""
         if len(paths) > 1 and "-" not in map(str, paths):
             return super().count_files(paths, plan, bad=bad)
-        tally, found = Tally(plan, threads=None), {}
+        asked = part_of(plan).plan
+        tally, found = Tally(asked, threads=None), {}
         for number, path in enumerate(paths):
             with self._watch(Path(path).name) as progress:
-                found[number] = count_part(tally, plan, FilePart(number, str(path), 0), checked_bad(bad), progress)
-        return counted(plan, Partial(tally.partial().groups, found), len(paths))
+                found[number] = count_part(tally, asked, FilePart(number, str(path), 0), checked_bad(bad), progress)
+        return counted(asked, Partial(tally.partial().groups, found), len(paths))
 
     def aggregate(
-        self, frame: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail"
+        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
     ) -> Aggregates:
         checked_bad(bad)
         table = _table(frame)
         wanted = [column] if by is None else [column, by]
         check_columns(table.column_names, wanted)
-        tally = Tally(plan, threads=None)
+        asked = part_of(plan).plan
+        tally = Tally(asked, threads=None)
         for batch in table.select(wanted).to_batches():
-            add_column(tally, plan, batch.column(0), None if by is None else batch.column(1), bad)
-        return result(plan, tally.partial(), by)
+            add_column(tally, asked, batch.column(0), None if by is None else batch.column(1), bad)
+        return result(asked, tally.partial(), by)
 
-    def privatize(self, frame: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+    def privatize(
+        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
+    ) -> Any:
         table = _table(frame)
         check_columns(table.column_names, [column, *keep])
         check_out(column, keep)
@@ -98,7 +103,7 @@ class LocalEngine(Engine):
 
 
 def aggregate(
-    table: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail"
+    table: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
 ) -> Aggregates:
     """Count the reports in a column of a table: an `Aggregate`, or with `by` one for each value of that column.
 
@@ -113,12 +118,12 @@ def aggregate(
     return LocalEngine().aggregate(table, plan, column, by, bad=bad)
 
 
-def aggregate_files(paths: Paths, plan: Plan, *, bad: str = "fail") -> Aggregate:
+def aggregate_files(paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> Aggregate:
     """Count the reports in files, on all processors of this machine."""
     return LocalEngine().aggregate_files(paths, plan, bad=bad)
 
 
-def privatize(table: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+def privatize(table: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
     """Make a report of every value in a column, write the reports into the new folder `out`, and return them.
 
     The columns in `keep` are copied beside the reports: they are published as they are.

@@ -24,28 +24,37 @@ from localdp.files.base import load_pyarrow
 from localdp.files.columns import report_schema
 from localdp.held import Held
 from localdp.plan import Plan, Reports
+from localdp.questions import Question
+from localdp.studies import Part, part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def reports_of(values: pa.Array, plan: Plan, column: str) -> Reports:
+def reports_of(values: pa.Array, asked: Plan | Part, column: str) -> Reports:
     """One report for each value, with a secure keystream that is used for nothing else."""
-    return plan.privatize_held(_held(values, plan, column))
+    part = part_of(asked)
+    return part.plan.privatize_held(_held(values, part.question, column))
 
 
-def _held(values: Any, plan: Plan, column: str) -> Held:
+def _held(values: Any, question: Question, column: str) -> Held:
     types = load_pyarrow().types
     if types.is_dictionary(values.type):
         values = values.dictionary_decode()
     plain = types.is_integer(values.type) and not values.null_count
     try:
-        return plan.question.read(values.to_numpy() if plain else values.to_pylist())
+        return question.read(values.to_numpy() if plain else values.to_pylist())
     except UnknownItemError:
         # The value is not shown: it is somebody's answer, and errors end up in the logs of a cluster.
         raise UnknownItemError(
             f"the column {column!r} has a value that is not an item of the plan: make the plan with a catch-all, as in "
             "Plan(items, other='something else')"
+        ) from None
+    except InvalidInputError:
+        words = question.words
+        raise InvalidInputError(
+            f"the column {column!r} has a value that cannot be read: everybody answers with {words.answer}, such as "
+            f"{words.example}"
         ) from None
 
 
@@ -58,14 +67,14 @@ def check_out(column: str, keep: Sequence[str]) -> None:
         )
 
 
-def write_part(plan: Plan, table: pa.Table, column: str, keep: Sequence[str], path: Path) -> int:
+def write_part(asked: Plan | Part, table: pa.Table, column: str, keep: Sequence[str], path: Path) -> int:
     """Write the reports of one part into a new Parquet file; return how many there are.
 
     If another attempt has written the file already, that file is kept and this attempt's reports are thrown away.
     """
     pyarrow = load_pyarrow("parquet")
     table = table.combine_chunks()
-    schema = report_schema(plan)
+    schema = report_schema(part_of(asked).plan)
     for name in keep:
         schema = schema.append(table.schema.field(name))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -73,7 +82,7 @@ def write_part(plan: Plan, table: pa.Table, column: str, keep: Sequence[str], pa
         with pyarrow.parquet.ParquetWriter(temporary, schema, compression="none", use_dictionary=False) as writer:
             for batch in table.select([column, *keep]).to_batches():
                 if batch.num_rows:
-                    rows = reports_of(batch.column(0), plan, column).rows
+                    rows = reports_of(batch.column(0), asked, column).rows
                     bytes_type = schema.field(0).type
                     reports = pyarrow.FixedSizeBinaryArray.from_buffers(
                         bytes_type, len(rows), [None, pyarrow.py_buffer(rows)]

@@ -33,6 +33,7 @@ from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import EngineError, InvalidInputError, LocalDPError, MissingPackageError, PlanMismatchError
 from localdp.files.base import load_pyarrow
 from localdp.plan import Aggregate, Plan
+from localdp.studies import Part, part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,25 +71,30 @@ class SparkEngine(Engine):
         return self._added(numbers, _CountTasks(plan, tuple(tasks), bad), None, exchange=not few)
 
     def aggregate(
-        self, frame: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail"
+        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
     ) -> Aggregates:
         checked_bad(bad)
         wanted = [column] if by is None else [column, by]
         check_columns(_columns(frame), wanted)
-        _check_plan(frame.schema[column], plan)
+        part = part_of(plan)
+        _check_part(frame.schema[column], part)
         key_type = None if by is None else frame.schema[by].dataType
-        return result(plan, self._added(frame.select(*wanted), _CountColumn(plan, by is not None, bad), key_type), by)
+        count = _CountColumn(part.plan, by is not None, bad)
+        return result(part.plan, self._added(frame.select(*wanted), count, key_type), by)
 
-    def privatize(self, frame: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+    def privatize(
+        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
+    ) -> Any:
         check_columns(_columns(frame), [column, *keep])
         check_out(column, keep)
-        types = _load("pyspark.sql.types")
-        fields = [types.StructField("report", types.BinaryType(), False, {_PLAN_KEY: plan.fingerprint})]
+        part, types = part_of(plan), _load("pyspark.sql.types")
+        mark = {_PLAN_KEY: part.fingerprint}
+        fields = [types.StructField("report", types.BinaryType(), False, mark)]
         schema = types.StructType([*fields, *(frame.schema[name] for name in keep)])
         with _failures():
-            reports = _mapped(frame.select(column, *keep), _Privatize(plan, column), schema)
+            reports = _mapped(frame.select(column, *keep), _Privatize(part, column), schema)
             # Spark forgets the column's metadata on the way through Python.
-            marked = reports.withMetadata("report", {_PLAN_KEY: plan.fingerprint})
+            marked = reports.withMetadata("report", mark)
             marked.write.mode("errorifexists").parquet(out)
         return self._session.read.parquet(out)
 
@@ -111,7 +117,9 @@ class SparkEngine(Engine):
             return _assembled(row.asDict() for row in sums.collect())
 
 
-def aggregate(df: Any, plan: Plan, column: str = "report", by: str | None = None, *, bad: str = "fail") -> Aggregates:
+def aggregate(
+    df: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
+) -> Aggregates:
     """Count the reports in a column of a Spark data frame: an `Aggregate`, or with `by` one for each value of `by`.
 
     The work is done on the cluster of the data frame's session. A row that is not a report of the plan is a
@@ -121,12 +129,12 @@ def aggregate(df: Any, plan: Plan, column: str = "report", by: str | None = None
     return _engine_of(df).aggregate(df, plan, column, by, bad=bad)
 
 
-def aggregate_files(paths: Paths, plan: Plan, *, session: Any, bad: str = "fail") -> Aggregate:
+def aggregate_files(paths: Paths, plan: Plan | Part, *, session: Any, bad: str = "fail") -> Aggregate:
     """Count the reports in files on the cluster of a session. Every worker must see them under the same paths."""
     return SparkEngine(session).aggregate_files(paths, plan, bad=bad)
 
 
-def privatize(df: Any, plan: Plan, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
+def privatize(df: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()) -> Any:
     """Make a report of every value in a column, write the reports to `out` as Parquet, and return them.
 
     The columns in `keep` are copied beside the reports: they are published as they are.
@@ -201,7 +209,7 @@ class _CountColumn:
 class _Privatize:
     """Makes reports of the first column of the batches; the other columns stay as they are."""
 
-    plan: Plan
+    part: Part
     column: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -210,7 +218,7 @@ class _Privatize:
             if not batch.num_rows:
                 continue
             try:
-                rows = reports_of(batch.column(0), self.plan, self.column).rows
+                rows = reports_of(batch.column(0), self.part, self.column).rows
             except CARRIED as error:
                 raise TaskError(described(error)) from None
             offsets = pyarrow.py_buffer(np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32))
@@ -331,11 +339,11 @@ def _columns(frame: Any) -> list[str]:
     return list(frame.columns)
 
 
-def _check_plan(field: Any, plan: Plan) -> None:
-    marked = (field.metadata or {}).get(_PLAN_KEY, plan.fingerprint)
-    if marked != plan.fingerprint:
+def _check_part(field: Any, part: Part) -> None:
+    marked = (field.metadata or {}).get(_PLAN_KEY, part.fingerprint)
+    if marked != part.fingerprint:
         raise PlanMismatchError(
-            f"the column {field.name!r} holds reports made under plan {marked[:12]}..., not {plan.fingerprint[:12]}..."
+            f"the column {field.name!r} holds reports made under plan {marked[:12]}..., not {part.fingerprint[:12]}..."
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from localdp.domain import Domain
 from localdp.items import Item
-from localdp.table import Table, Tabular
+from localdp.result import Result
+from localdp.table import Table
 from localdp.types import Places, Vector
 
 SHARE = ".2%"
@@ -22,7 +22,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class HeavyHitters(Tabular):
+class HeavyHitters(Result):
     """Items named as heavy, in descending order of frequency. It prints as a table and iterates over the items.
 
     `probabilities` has each item's probability of being a heavy hitter, or of belonging to the true top k. `intervals`
@@ -85,16 +85,7 @@ class HeavyHitters(Tabular):
         return f"{count} estimated to be held by more than {limit} users (rule {self.rule})"
 
     def __len__(self) -> int:
-        return self.indices.size
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.items)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self.items
-
-    def __str__(self) -> str:
-        return str(self.table())
+        return self.indices.size  # there may be many items, which are listed when somebody asks for them
 
     def __repr__(self) -> str:
         return f"<HeavyHitters: {self._title}>"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from localdp.domain import Domain
 from localdp.frozen import Frozen
 from localdp.held import Held
+from localdp.items import typed
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
@@ -61,6 +62,10 @@ class Question(Frozen, ABC):
     layout: ClassVar[str] = "values"
     """How answers stand in the column of a file: "values" for `read`, "items", or "sets" of items."""
 
+    def typed(self, text: str) -> Any:
+        """The answer that somebody typed."""
+        return typed(text, self.cells.items)
+
     @property
     def takes_everything(self) -> bool:
         """Whether every value has a cell. If not, staying silent tells that a value has none."""
@@ -77,10 +82,6 @@ class Question(Frozen, ABC):
     def result(self, calibrated: Calibrated) -> Calibrated:
         """The calibrated frequencies of the cells, as people read them."""
         return calibrated
-
-    def typed(self, text: str) -> Any:
-        """The answer that somebody typed, as `read_one` takes it."""
-        return text
 
     def describe(self, where: str = "") -> str:
         """What a person answers with, for people who make plans; `where` says in brackets where the items are from."""

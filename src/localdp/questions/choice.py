@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from localdp.domain import Domain
-from localdp.formats import canonical_json
 from localdp.held import Held, OneEach
 from localdp.items import Item
 from localdp.questions.base import Question, Words
@@ -35,9 +34,6 @@ class Choice(Question):
     def read_one(self, value: Any) -> tuple[int, ...]:
         return (self.cells.index(value),)
 
-    def typed(self, text: str) -> Any:
-        return typed_item(text, self.cells)
-
     def details(self) -> dict[str, Any]:
         return self.cells.to_json()
 
@@ -56,18 +52,3 @@ def domain_with(items: Domain | int | Iterable[Item], other: Item | None) -> Dom
     if other is None:
         return items
     return Domain(items.size if isinstance(items.items, range) else items.items, other)
-
-
-def typed_item(text: str, domain: Domain) -> Item:
-    """The item that was typed: itself if the items are text, or else the number or boolean that the text stands for."""
-    if not isinstance(domain.items, range) and text in domain.items:
-        return text
-    try:
-        plain = canonical_json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(domain.items, range):
-        is_item = type(plain) is int and plain in domain.items
-    else:  # Python says that True is 1, and as items they differ
-        is_item = any(plain == item and isinstance(plain, bool) == isinstance(item, bool) for item in domain.items)
-    return plain if is_item else text

@@ -8,10 +8,10 @@ from typing import Any, Self
 from localdp.domain import Domain
 from localdp.held import Held
 from localdp.item_sets import ItemSets
-from localdp.items import Item
+from localdp.items import Item, typed
 from localdp.mechanisms.set_base import checked_set_size
 from localdp.questions.base import Question, Words
-from localdp.questions.choice import domain_with, typed_item
+from localdp.questions.choice import domain_with
 
 
 class Choices(Question):
@@ -33,14 +33,14 @@ class Choices(Question):
     def read(self, values: Any) -> Held:
         return ItemSets.read(values, self.cells)
 
+    def typed(self, text: str) -> list[Item]:
+        return [typed(part.strip(), self.cells.items) for part in text.split(";") if part.strip()]
+
     def total(self, n: int) -> int | None:  # noqa: ARG002 (people hold as many items as they like)
         return None
 
     def options(self) -> dict[str, Any]:
         return {"set_size": self.most}
-
-    def typed(self, text: str) -> Any:
-        return [typed_item(part.strip(), self.cells) for part in text.split(";") if part.strip()]
 
     def describe(self, where: str = "") -> str:
         return f"{super().describe(where)}, sets of up to {self.most} of them"

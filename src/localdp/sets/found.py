@@ -22,15 +22,18 @@ from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.items import Item
 from localdp.plan import Aggregate
+from localdp.result import Result
 from localdp.sets.candidates import Itemset
 from localdp.table import Table
 from localdp.types import Places, Vector
 from localdp.validation import checked_level
 
 
-@dataclass(frozen=True, eq=False)
-class FoundSets:
-    """The items or itemsets that the most users hold, the most frequent first. It prints as a table.
+@dataclass(frozen=True, eq=False, repr=False)
+class FoundSets(Result):
+    """The items or itemsets that the most users hold, the most frequent first.
+
+    It prints as a table and iterates over the items or itemsets.
 
     `items` lists single items, or tuples of items where itemsets were asked for. `frequencies` are numbers of users
     among all n, `probabilities` the chances to belong to the true top. `interval(level)` gives (low, high).
@@ -89,15 +92,6 @@ class FoundSets:
     @property
     def _are_sets(self) -> bool:
         return any(isinstance(item, tuple) for item in self.candidates)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def __repr__(self) -> str:
-        return f"<FoundSets: {self.table().title}>"
 
 
 def found(

@@ -13,28 +13,30 @@ what they hold, and makes one report.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from localdp.domain import Domain
-from localdp.errors import InvalidInputError, TooFewReportsError
+from localdp.errors import InvalidInputError, PlanLimitError, PlanMismatchError, TooFewReportsError
 from localdp.items import Item
 from localdp.plan import Aggregate
-from localdp.rounds.series import LEAST_REPORTS, Series
+from localdp.plan.limits import Limits
+from localdp.questions import Choices
 from localdp.sets.candidates import Itemset, likeliest
 from localdp.sets.found import FoundSets, found
-from localdp.sets.groups import Groups
 from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
+from localdp.sets.state import State
+from localdp.studies.places import Places, Span, spans
+from localdp.studies.series import LEAST_REPORTS, Series
+from localdp.studies.tally import Tally
 from localdp.types import Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
-FORMAT = "localdp-sets/1"
 LEAST_USERS = 1_000
 """The fewest users, so that every round can expect twice its fewest reports."""
 _FOR_SIZES = 5, 20  # in a hundred users, for each round of sizes: at least, and at most
@@ -42,22 +44,6 @@ _TO_FIND_ITEMS, _TO_FIND_ITEMSETS = 0.67, 0.4  # of the others, in round 1; the 
 _CANDIDATES_OF_ITEMS, _CANDIDATES_OF_ITEMSETS = 10, 3  # for each that is wanted
 _MOST_TOP = 1_000
 _MOST_LARGEST = 10
-
-
-@dataclass(frozen=True)
-class State:
-    """What the rounds that are over have found: numbers of reports, set sizes, candidates, and the last counts."""
-
-    reports: tuple[int, ...] = ()
-    find_size: int = 0
-    find_seen: float = 0.0
-    candidates: tuple[Itemset, ...] = ()
-    least_share: float = 0.0
-    """The share of the users, as far as it is seen, that hold the last item or itemset that is wanted."""
-    count_size: int = 0
-    count_seen: float = 0.0
-    count_doubt: float = 0.0
-    counts: tuple[int, ...] = ()
 
 
 class Survey(Series):
@@ -80,7 +66,10 @@ class Survey(Series):
     ['milk', 'tea']
     """
 
+    kind = "sets"
     what = "survey"
+    title = "survey of sets"
+    answers = "surveys"
 
     def __init__(
         self,
@@ -106,31 +95,55 @@ class Survey(Series):
         if not isinstance(name, str):
             raise InvalidInputError(f"the name of a survey is text, not {type(name).__name__}")
         self.name = name
+        self.shares = self._shares()
         self._state = State()
         self._freeze()
 
-    @property
-    def groups(self) -> Groups:
-        """How devices are divided among the rounds."""
+    def _shares(self) -> tuple[int, ...]:
+        """How devices are divided among the rounds: of a hundred, how many answer each."""
         least, most = _FOR_SIZES
         enough = -(-100 * 2 * LEAST_REPORTS // self.users)  # so that these groups are large enough in small surveys
         small = max(least, min(most, enough))
         rest = 100 - 2 * small
         find = round(rest * (_TO_FIND_ITEMS if self.largest == 1 else _TO_FIND_ITEMSETS))
-        return Groups((small, find, small, rest - find))
+        return small, find, small, rest - find
+
+    @property
+    def places(self) -> Places:
+        """The places that devices draw: as many as the shares of the rounds add up to."""
+        return Places(sum(self.shares), "group")
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The places that each round asks."""
+        return tuple(spans(self.shares))
 
     def document(self) -> dict[str, Any]:
         """What devices need to know beforehand, as a JSON value: the items, epsilon and the groups."""
         return {
-            "format": FORMAT,
+            "format": self.format(),
             "name": self.name,
             "domain": self.domain.to_json(),
             "epsilon": self.epsilon,
             "users": self.users,
             "top": self.top,
             "largest": self.largest,
-            "shares": list(self.groups.shares),
+            "shares": list(self.shares),
         }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        given = dict(document)
+        domain, shares = Domain.from_json(given.pop("domain")), tuple(given.pop("shares"))
+        if len(shares) != ROUNDS or given.pop("format") != cls.format():
+            raise ValueError("it is not a survey of sets")
+        checked = tuple(checked_amount(share, 1 << 16, "a share") for share in shares)
+        return cls(domain, **given)._with(shares=checked)  # another version may share people out in another way
+
+    @property
+    def expected_rounds(self) -> int:
+        """How many rounds there will be in all."""
+        return ROUNDS
 
     @property
     def number(self) -> int:
@@ -145,8 +158,11 @@ class Survey(Series):
     @cached_property
     def round(self) -> Round:
         """The round that is under way."""
+        return self._round(self.number).within(self.domain, self.spans[self.number])
+
+    def _round(self, number: int) -> Round:
         state, items = self._state, self.domain.size
-        match self.number:
+        match number:
             case 0:
                 return Round.of_sizes(self.fingerprint, 0, None, items, self.epsilon)
             case 1:
@@ -157,40 +173,48 @@ class Survey(Series):
                 return Round.of_sets(self.fingerprint, 3, state.candidates, items, self.epsilon, state.count_size)
         raise InvalidInputError("this survey is done: ask for its result()" if self.done else "it has no candidates")
 
-    def advance(self, aggregate: Aggregate, of: Round | str) -> Self:
-        """The survey after the round under way, given the aggregate of its reports.
+    def read_part(self, text: str | bytes, limits: Limits) -> Round:
+        """The round of this survey that a document describes."""
+        asked = Round.from_json(text, most_epsilon=self.epsilon, most_report_bytes=limits.most_report_bytes)
+        if asked.survey != self.fingerprint or asked.items != self.domain.size:
+            raise PlanMismatchError("this round belongs to another survey")
+        return asked.within(self.domain, self.spans[asked.number])
 
-        `of` is the round, or its fingerprint, under whose document the reports were made. Another round's are a
-        `PlanMismatchError`, and fewer than 100 reports a `TooFewReportsError`; then the round goes on.
-        """
-        current = self.round
-        self._check_reports(aggregate, of, current)
+    def check_limits(self, limits: Limits) -> None:
+        super().check_limits(limits)
+        if self.domain.size > limits.most_items:
+            raise PlanLimitError(
+                f"this survey has {self.domain.size:,} items, and this device takes at most {limits.most_items:,}"
+            )
+        if limits.needs_other and self.domain.other is None:
+            raise PlanLimitError("this survey has no catch-all item: who holds something else would have to be silent")
+
+    def typed(self, text: str) -> list[Item]:
+        return Choices(self.domain).typed(text)
+
+    def _after(self, aggregate: Aggregate) -> Self:
         learnt = (self._after_sizes, self._after_items, self._after_candidates, self._after_counts)[self.number]
-        state = learnt(current, aggregate)
-        return self._resumed(replace(state, reports=(*state.reports, aggregate.n)))
+        state = learnt(self.round, aggregate)
+        return self._with(_state=replace(state, reports=(*state.reports, aggregate.n)))
 
-    def result(self) -> FoundSets:
+    def result(self, tally: Tally | None = None) -> FoundSets:  # noqa: ARG002 (the rounds are counted as they end)
         """What was found, when the survey is done."""
         if not self.done:
             raise InvalidInputError(f"this survey is not done: round {self.number} of {ROUNDS} is under way")
         state = self._state
-        last = Round.of_sets(self.fingerprint, 3, state.candidates, self.domain.size, self.epsilon, state.count_size)
-        aggregate = Aggregate(last.plan, np.array(state.counts, np.int64), state.reports[-1])
+        aggregate = Aggregate(self._round(ROUNDS - 1).plan, np.array(state.counts, np.int64), state.reports[-1])
         users = sum(state.reports)
         return found(self.domain, state.candidates, aggregate, state.count_seen, state.count_doubt, users, self.top)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey, as far as it has come, to a file. A file that is there already is replaced."""
-        from localdp.sets.saved import save
+    def state(self) -> dict[str, Any]:
+        return {"state": self._state.document()}
 
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved survey. A file that is not one, or was altered, is an `ArchiveError`."""
-        from localdp.sets.saved import load
-
-        return load(cls, path)
+    def with_state(self, state: dict[str, Any]) -> Self:
+        if self.shares != self._shares():
+            raise ValueError("its groups are not those that its number of users gives")
+        resumed = self._with(_state=State.from_document(state["state"]))
+        _ = resumed.result() if resumed.done else resumed.round  # a state that does not fit is refused now, not later
+        return resumed
 
     def _after_sizes(self, current: Round, aggregate: Aggregate) -> State:
         law = current.classes.law(aggregate.estimate())
@@ -214,19 +238,18 @@ class Survey(Series):
 
     def _after_candidates(self, current: Round, aggregate: Aggregate) -> State:
         law: SizeLaw = current.classes.law(aggregate.estimate())
-        counted = self.users * self.groups.shares[-1] // sum(self.groups.shares)
+        counted = self.users * self.shares[-1] // sum(self.shares)
         size = law.to_count(current.answers, self.epsilon, counted, self._state.least_share)
         return replace(self._state, count_size=size, count_seen=law.seen(size), count_doubt=law.doubt(size))
 
     def _after_counts(self, current: Round, aggregate: Aggregate) -> State:  # noqa: ARG002 (the counts are kept)
         return replace(self._state, counts=tuple(aggregate.counts.tolist()))
 
-    def _resumed(self, state: State) -> Self:
-        """This survey with this state."""
+    def _with(self, **changed: Any) -> Self:
+        """This survey with another state, or with other shares."""
         following = object.__new__(type(self))
-        for name in ("domain", "epsilon", "users", "top", "largest", "name"):
-            setattr(following, name, getattr(self, name))
-        following._state = state
+        for name in ("domain", "epsilon", "users", "top", "largest", "name", "shares", "_state"):
+            setattr(following, name, changed.get(name, getattr(self, name)))
         following._freeze()
         return following
 

@@ -7,36 +7,46 @@ of that text.
 
 from __future__ import annotations
 
-import hashlib
 import json
+from functools import cached_property
 from typing import Any, Self
 
 from localdp.domain import Domain
 from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
 from localdp.item_sets import ItemSets
-from localdp.mechanisms import Mechanism, SetMechanism
-from localdp.plan import Plan, Reports
-from localdp.randomness import keystream
+from localdp.mechanisms import Mechanism
+from localdp.plan import Plan
 from localdp.randomness.keystream import Entropy
-from localdp.rounds.question import Question
-from localdp.sets.candidates import Itemset, held
+from localdp.sets.questions import Candidates, Members, OfSet, Sizes
 from localdp.sets.sizes import SizeClasses
+from localdp.studies import series
+from localdp.studies.places import Places, Span
 from localdp.types import Rows
 
 _FORMAT = "localdp-sets-round/1"
 SIZE, SET = "size", "set"
 ROUNDS = 4
+_QUESTIONS: dict[str, type[OfSet]] = {SIZE: Sizes, SET: Members}
 
 
-class Round(Question):
+class Round(series.Round):
     """A round under way: its `number`, what it `asks` for ("size" or "set"), its `candidates` and its `plan`.
 
-    `candidates` is None if the round asks about all items.
+    `candidates` is None if the round asks about all items. `domain` has the items of the survey, which are not in the
+    document, and `span` the places that are asked; without them, values are numbers of items, and everybody is asked.
     """
 
     def __init__(
-        self, survey: str, number: int, asks: str, candidates: tuple[Itemset, ...] | None, items: int, plan: Plan
+        self,
+        survey: str,
+        number: int,
+        asks: str,
+        candidates: Candidates | None,
+        items: int,
+        plan: Plan,
+        domain: Domain | None = None,
+        span: Span | None = None,
     ) -> None:
         self.survey = survey
         self.number = number
@@ -45,25 +55,18 @@ class Round(Question):
         self.items = items
         """The number of items of the survey."""
         self.plan = plan
+        self.span = span or Places().everybody
+        self.domain = domain or Domain(items)
         self.classes = SizeClasses.up_to(self.answers)
         if asks != (SIZE, SET)[number % 2] or (candidates is None) != (number < 2):
             raise PlanError("this round asks for something else than a round of its number does")
-        if plan.domain != self._domain(asks, candidates, items) or plan.mechanism.holds_sets != (asks == SET):
+        if plan.domain != self.question.cells or plan.question.total(1) != self.question.total(1):
             raise PlanError("the plan of this round does not fit what it asks for")
         self._freeze()
 
-    @staticmethod
-    def _domain(asks: str, candidates: tuple[Itemset, ...] | None, items: int) -> Domain:
-        """What is reported: sizes, items or candidates.
-
-        No two rounds of a survey have the same, and neither have two lists of candidates: their labels hold a digest.
-        """
-        if candidates is None:
-            return Domain(SizeClasses.up_to(items).labels("items")) if asks == SIZE else Domain(items)
-        digest = hashlib.sha256(canonical_json.dumps([list(one) for one in candidates]).encode()).hexdigest()[:12]
-        if asks == SIZE:
-            return Domain(SizeClasses.up_to(len(candidates)).labels(f"candidates of {digest}"))
-        return Domain([f"candidate {number} of {digest}" for number in range(len(candidates))])
+    @cached_property
+    def question(self) -> OfSet:
+        return _QUESTIONS[self.asks](self.domain, self.candidates)
 
     @property
     def answers(self) -> int:
@@ -71,48 +74,29 @@ class Round(Question):
         return self.items if self.candidates is None else len(self.candidates)
 
     @classmethod
-    def of_sizes(
-        cls, survey: str, number: int, candidates: tuple[Itemset, ...] | None, items: int, epsilon: float
-    ) -> Self:
+    def of_sizes(cls, survey: str, number: int, candidates: Candidates | None, items: int, epsilon: float) -> Self:
         """The round that asks how many items, or candidates, a user holds."""
-        plan = Plan(cls._domain(SIZE, candidates, items), "auto", epsilon)
+        plan = Plan(Sizes(Domain(items), candidates).cells, "auto", epsilon)
         return cls(survey, number, SIZE, candidates, items, plan)
 
     @classmethod
     def of_sets(
-        cls,
-        survey: str,
-        number: int,
-        candidates: tuple[Itemset, ...] | None,
-        items: int,
-        epsilon: float,
-        set_size: int,
+        cls, survey: str, number: int, candidates: Candidates | None, items: int, epsilon: float, set_size: int
     ) -> Self:
         """The round that asks which items, or candidates, a user holds."""
-        plan = Plan(cls._domain(SET, candidates, items), "auto", epsilon, set_size=set_size)
+        plan = Plan(Members(Domain(items), candidates).cells, "auto", epsilon, set_size=set_size)
         return cls(survey, number, SET, candidates, items, plan)
 
-    def privatize(self, sets: ItemSets, *, seed: int | None = None) -> Reports:
-        """One report for each of these users, whose sets hold items of the survey.
-
-        With a seed the reports are reproducible but not private: use it for simulations only.
-        """
-        source = keystream.secure() if seed is None else keystream.seeded(seed)
-        return Reports._trusted(self.plan, self.rows(sets, source))
-
-    def asked(self, sets: ItemSets) -> ItemSets:
-        """What each user holds of what is asked for: their items, or the numbers of the candidates."""
-        return sets if self.candidates is None else held(self.candidates, sets)
+    def within(self, domain: Domain, span: Span) -> Self:
+        """This round as a part of its survey, which has these items and asks these places."""
+        return type(self)(self.survey, self.number, self.asks, self.candidates, self.items, self.plan, domain, span)
 
     def rows(self, sets: ItemSets, source: Entropy, mechanism: Mechanism | None = None) -> Rows:
         """The bytes of one report for each of these users, with this source of randomness, on all processors.
 
         Checks that try all random inputs give a narrower mechanism in the place of the plan's.
         """
-        asked, used = self.asked(sets), mechanism or self.plan.mechanism
-        if isinstance(used, SetMechanism):
-            return used.privatize_sets(asked, source)
-        return used.privatize(self.classes.of(asked.sizes), source)
+        return (mechanism or self.plan.mechanism).answer(self.question.read(sets), source)
 
     def document(self) -> dict[str, Any]:
         return {
@@ -168,7 +152,7 @@ def _check_numbers(document: dict[str, Any]) -> None:
         raise ValueError
 
 
-def _candidates(given: Any, items: int) -> tuple[Itemset, ...] | None:
+def _candidates(given: Any, items: int) -> Candidates | None:
     """The candidates of a document: different itemsets, each with its items in ascending order."""
     if given is None:
         return None

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from localdp.domain import Domain
-from localdp.errors import EmptyError, TooFewReportsError
+from localdp.errors import EmptyError
+from localdp.held import Held
 from localdp.item_sets import ItemSets
 from localdp.items import Item
-from localdp.plan import Aggregate
-from localdp.randomness import keystream
 from localdp.sets.found import FoundSets
 from localdp.sets.protocol import Survey
-from localdp.sets.rounds import ROUNDS
-from localdp.types import Progress
+from localdp.sets.rounds import Round
+from localdp.studies.run import run as run_series
+from localdp.types import Indices, Progress
 
 
 def survey(
@@ -84,16 +82,8 @@ def _found(
 
 def run(survey: Survey, sets: ItemSets, *, seed: int | None = None, progress: Progress | None = None) -> FoundSets:
     """All rounds of a new survey, with one user for each set."""
-    source = keystream.secure() if seed is None else keystream.seeded(seed)
-    groups = survey.groups.draw(sets.users, source)
-    while not survey.done:
-        current = survey.round
-        users = np.flatnonzero(groups == survey.number)
-        if not users.size:
-            raise TooFewReportsError(f"no user was drawn into round {survey.number}: there are too few users")
-        rows = current.rows(sets.take(users), source.branch())
-        aggregate = Aggregate(current.plan, current.plan.mechanism.tally(rows), users.size)
-        survey = survey.advance(aggregate, current)
-        if progress is not None:
-            progress(survey.number, ROUNDS)
-    return survey.result()
+
+    def held(asked: Round, users: Indices) -> Held:
+        return asked.question.read(sets.take(users))
+
+    return run_series(survey, sets.users, held, seed=seed, progress=progress).result()

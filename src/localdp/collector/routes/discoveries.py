@@ -19,7 +19,7 @@ from localdp.collector.routes import uploads
 from localdp.collector.routes.route import Parameter, Route, json_body, json_response
 from localdp.collector.service import Service
 from localdp.collector.storage.plans import SHORT
-from localdp.rounds.series import LEAST_REPORTS
+from localdp.studies.series import LEAST_REPORTS
 from localdp.validation import checked_level
 
 

@@ -1,0 +1,82 @@
+"""A device in a study of several parts: it knows which of them asks it, and answers once.
+
+The place of a device (see `localdp.studies.places`) is drawn from a keystream whose key is the first 16 bytes of
+HMAC-SHA-256(secret of the device, "localdp place/1", 0x00, the study's fingerprint), or with another label in the place
+of "place" that the study gives. So it is the same whenever it is asked for, and never depends on the value.
+
+The first report that a device makes in a study is the only one (`one_answer`), so it has one upload, whose id is
+derived in the same way, with the label "localdp upload/1". However often the report is put into the outbox and sent,
+the collector counts it once. A file beside the answer says that it was put there.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from hashlib import sha256
+from typing import Any
+
+from localdp.client.answers import Answers
+from localdp.client.budget import Budget
+from localdp.client.one_answer import OneAnswer
+from localdp.client.outbox import Delivery
+from localdp.client.post import LONGEST_SEND, Post
+from localdp.client.private_files import content, write_private
+from localdp.client.secret import KEY_BYTES
+from localdp.client.store import Store
+from localdp.formats import batch
+from localdp.plan.limits import Limits
+from localdp.randomness.keystream import Keystream
+from localdp.studies import Study
+
+_ID_BYTES = 16
+_NOT_SENT = "the answer was paid for, and was not sent"
+
+
+class OnePart(Answers):
+    """The one answer of one device in a study."""
+
+    def __init__(self, study: Study, store: Store, budget: Budget, post: Post, limits: Limits) -> None:
+        self._study, self._store, self._post, self._limits = study, store, post, limits
+        self._answer = OneAnswer(store, budget, study.fingerprint, study.epsilon, study.what, study.answers)
+        self._posted = self._answer.path.with_name(f"{self._answer.path.name}.posted")
+        self.place = int(study.places.draw(1, Keystream(self._derived(study.places.label)[:KEY_BYTES]))[0])
+
+    @property
+    def part(self) -> str | None:
+        return self._answer.asked
+
+    def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
+        part = self._study.part_in(document, self._limits)
+        held = part.question.read([value])
+        if self.place not in part.span:
+            return None
+
+        def made(stream: Keystream) -> bytes:
+            return batch.pack(part.plan.fingerprint, part.plan.mechanism.answer(held, stream))
+
+        return self._answer.to(part.fingerprint, held.items.tolist(), made)
+
+    def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
+        if not self._is_posted():
+            asked = self._post.fetch() if document is None else document
+            if isinstance(asked, Delivery):
+                return asked
+            report = self.report(value, asked)
+            if report is None:
+                return Delivery()
+            with self._store.explained("written", _NOT_SENT), self._store.locked():
+                if content(self._posted) is None:
+                    part = self._study.part_in(asked, self._limits).fingerprint
+                    self._post.put(report, part, self._derived("upload")[:_ID_BYTES])
+                    write_private(self._posted, b"")
+        return self._post.flush(self.part, time.monotonic() + LONGEST_SEND)
+
+    def _is_posted(self) -> bool:
+        """Whether the report was put into the outbox before, from where it is sent."""
+        with self._store.explained("read"):
+            return content(self._posted) is not None
+
+    def _derived(self, label: str) -> bytes:
+        message = f"localdp {label}/1\0".encode() + bytes.fromhex(self._study.fingerprint)
+        return hmac.new(self._store.secret, message, sha256).digest()

@@ -1,0 +1,181 @@
+"""What every study can be asked: its form, the parts that are open now, what comes after them, and the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from localdp.errors import InvalidInputError, LocalDPError, PlanError, PlanLimitError, PlanMismatchError
+from localdp.formats import canonical_json
+from localdp.frozen import Frozen
+from localdp.plan.limits import Limits
+from localdp.studies.part import Part
+from localdp.studies.places import Places
+from localdp.studies.tally import Tally
+from localdp.table import Tabular
+
+NO_LIMITS = Limits(None, None, None, False)
+"""What somebody asks for who reads a study without being asked by it."""
+
+
+class Study(Frozen, ABC):
+    """A form, and parts that are answered by disjoint people. A study is a value: `advance` gives the one after it.
+
+    An author of a kind of study sets `kind` and `what` and writes `document` and `from_document`, `parts`, `read_part`,
+    `advance`, `done` and `result`; and, if it has a state beside its document, `state` and `with_state`. Kinds that are
+    not of this library are made known by `localdp.studies.register`.
+    """
+
+    kind: ClassVar[str]
+    """The name of this kind, in the format of its documents: localdp-<kind>/1."""
+    what: ClassVar[str]
+    """What errors and saved files call it, such as "discovery"."""
+    title: ClassVar[str]
+    """The same in full, such as "survey of sets"."""
+    answers: ClassVar[str] = "studies"
+    """The folder in the store of a device that holds its answers."""
+    asks_again: ClassVar[bool] = False
+    """Whether devices can be asked again and again, and pay for every other value, instead of answering once."""
+    epsilon: float
+    """What a device spends."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "what" in cls.__dict__ and "title" not in cls.__dict__:
+            cls.title = cls.what
+
+    # What an author writes.
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """What devices need to know beforehand, as a JSON value. Its "format" is `format()`."""
+
+    @classmethod
+    @abstractmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The study at its start. Documents come from elsewhere: any error that is raised says that it is not one."""
+
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that are open now."""
+
+    @abstractmethod
+    def read_part(self, text: str | bytes, limits: Limits) -> Part:
+        """The part of this study that a document describes; see `part_in`."""
+
+    @abstractmethod
+    def advance(self, tally: Tally) -> Self:
+        """The study after the parts under way, given what was counted; itself if there is nothing after them."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether nothing more is asked."""
+
+    @abstractmethod
+    def result(self, tally: Tally | None = None) -> Tabular:
+        """What was found, given what was counted in the parts that are open at the end."""
+
+    # What an author may replace.
+
+    @property
+    def places(self) -> Places:
+        """The places that devices draw."""
+        return Places()
+
+    def check_limits(self, limits: Limits) -> None:
+        """Raise a `PlanLimitError` if the study asks for more than a device gives."""
+        if self.epsilon > limits.most_epsilon:
+            raise PlanLimitError(
+                f"this {self.what} asks for epsilon {self.epsilon:g}, and this device gives at most "
+                f"{limits.most_epsilon:g}"
+            )
+
+    def typed(self, text: str) -> Any:
+        """The value that somebody typed."""
+        return text
+
+    def state(self) -> dict[str, Any]:
+        """What the parts that are over have shown, as a JSON value; nothing at the start."""
+        return {}
+
+    def with_state(self, state: dict[str, Any]) -> Self:  # noqa: ARG002 (most kinds have none)
+        """This study, which is at its start, as far as it had come with this state; any error says that it is none."""
+        return self
+
+    # What is derived.
+
+    @classmethod
+    def format(cls) -> str:
+        """What the documents of this kind say that they are."""
+        return f"localdp-{cls.kind}/1"
+
+    def to_json(self) -> str:
+        """What devices need to know beforehand, as canonical JSON."""
+        return canonical_json.dumps(self.document())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of `to_json()`, in hex. The documents of all parts carry it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, text: str | bytes, limits: Limits = NO_LIMITS) -> Self:
+        """Read a study that `to_json` wrote, at its start. Anything else is a `PlanError`."""
+        try:
+            made = cls.started(canonical_json.loads(text))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            raise PlanError(f"this is not a {cls.title}: it is not text in JSON") from None
+        except (LocalDPError, ValueError, TypeError, KeyError, AttributeError):
+            raise PlanError(f'this is not a {cls.title}: it is not a document "{cls.format()}"') from None
+        made.check_limits(limits)
+        return made
+
+    @classmethod
+    def started(cls, document: dict[str, Any]) -> Self:
+        """The study with exactly this document, at its start; any error says that there is none."""
+        if document["format"] != cls.format():
+            raise ValueError(f"its format is not {cls.format()}")
+        made = cls.from_document(document)
+        if made.to_json() != canonical_json.dumps(document):
+            raise ValueError("its document was altered")
+        return made
+
+    def part_in(self, text: str | bytes | None = None, limits: Limits = NO_LIMITS) -> Part:
+        """The part of this study that a document describes. Without a document, the only one that there is.
+
+        Another study's is a `PlanMismatchError`, and one that goes past the limits of a device a `PlanLimitError`.
+        """
+        if text is not None:
+            return self.read_part(text, limits)
+        if not self.asks_again:
+            raise InvalidInputError(f"a {self.what} has several parts: give the document of the one under way")
+        return self.parts()[0]
+
+    def part_at(self, place: int) -> Part | None:
+        """The open part that asks a device with this place; None if none does."""
+        return next((part for part in self.parts() if place in part.span), None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it, as far as it has come, to a file. A file that is there already is replaced."""
+        from localdp.studies.saved import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a saved one. A file that is not one, or was altered, is an `ArchiveError`."""
+        from localdp.studies.saved import load
+
+        return load(cls, path)
+
+    def resume(self, path: str | os.PathLike[str]) -> Self:
+        """The same as far as it had come when it was saved. The state of another one is a `PlanMismatchError`."""
+        saved = type(self).load(path)
+        if saved.fingerprint != self.fingerprint:
+            raise PlanMismatchError(f"{path} holds the state of another {self.what}, with other parameters or name")
+        return saved
