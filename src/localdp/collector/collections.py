@@ -232,9 +232,18 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
         if given:
             raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
         return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
+    domain = domain_in(given, most_items)
+    mechanism = given.pop("mechanism", "auto")
+    if not isinstance(mechanism, str):
+        raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
+    # Written and read once more: what a client could not read is refused here.
+    return Plan.from_json(Plan(domain, mechanism, **given).to_json())
+
+
+def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
+    """The items, or their number, that a request asks for. They are taken out of what was given."""
     items, size = given.pop("items", None), given.pop("size", None)
-    domain = size if items is None else items
-    if domain is None or (items is not None and size is not None):
+    if (items is None) == (size is None):
         raise invalid('give either "items", a list of items, or "size", the number of items')
     if items is not None and not isinstance(items, list):
         raise invalid(f'"items" is a list of items, not {shown(items)}')
@@ -242,14 +251,11 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
         raise invalid('"items" is a flat list: every item is a text, a number, true or false')
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
         raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
+    domain: Any = size if items is None else items
     number = len(domain) if isinstance(domain, list) else domain
     if number > most_items:
         raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
-    mechanism = given.pop("mechanism", "auto")
-    if not isinstance(mechanism, str):
-        raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
-    # Written and read once more: what a client could not read is refused here.
-    return Plan.from_json(Plan(domain, mechanism, **given).to_json())
+    return domain
 
 
 def terms_in(body: dict[str, Any]) -> Terms:

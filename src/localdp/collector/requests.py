@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localdp.collector.collections import BESIDE, OF_PLAN, Terms, check_visible, terms_in
+from localdp.collector.collections import BESIDE, OF_PLAN, Terms, check_visible, domain_in, terms_in
 from localdp.collector.collections import requested as requested_plan
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.settings import Settings
@@ -45,12 +45,8 @@ def _discovery(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG
 
 
 def _sets(given: dict[str, Any], settings: Settings) -> Study:
-    items, size, other = (given.pop(name, None) for name in ("items", "size", "other"))
-    if (items is None) == (size is None) or not isinstance(items, list | None) or isinstance(size, bool):
-        raise invalid('give either "items", a list of items, or "size", the number of items')
-    if max(len(items or ()), size if isinstance(size, int) else 0) > settings.most_items:
-        raise invalid(f"this collector takes at most {settings.most_items:,} items", "too-many-items")
-    return Survey(Domain(size if items is None else items, other=other), **given)
+    domain, other = domain_in(given, settings.most_items), given.pop("other", None)
+    return Survey(Domain(domain, other=other), **given)
 
 
 KINDS: Mapping[str, Asked] = {
@@ -84,7 +80,7 @@ def requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
 def made(kind: str, body: dict[str, Any], settings: Settings) -> Study:
     """The study of this kind that a request asks for, beside terms."""
     asked = KINDS[kind]
-    check_fields(body, (*asked.fields, *TERMS), kind)
+    check_fields(body, (*asked.fields, *TERMS), f"study of the kind {kind}")
     given = {name: body[name] for name in asked.fields if body.get(name) is not None}
     missing = [name for name in asked.needs if name not in given]
     if missing:

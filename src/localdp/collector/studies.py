@@ -287,7 +287,8 @@ class Studies:
                 return
             try:
                 kept = self.find(name)
-                if kept.automatic and all(self.progress(kept, part).reports >= part.needed for part in kept.under_way):
+                ready = [self.progress(kept, part).reports >= part.needed for part in kept.under_way]
+                if kept.automatic and ready and all(ready):
                     self.advance(name, kept.under_way[0].key)
             except Problem as problem:  # it waits, and the others must go on
                 _log.error("a %s under way could not be ended: %s", kept.study.called, problem)
