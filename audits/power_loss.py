@@ -32,9 +32,10 @@ import numpy as np
 
 import localdp as ldp
 from localdp.collector import recount
-from localdp.collector.storage import aggregates, open_database, plans, schema, uploads
-from localdp.collector.storage.database import NewUpload, Session
-from localdp.collector.storage.sqlite import SqliteDatabase, _SqliteSession
+from localdp.collector.storage import aggregates, collections, open_database, parts, schema, uploads
+from localdp.collector.storage.database import NewUpload, Session, Where
+from localdp.collector.storage.parts import StoredPart
+from localdp.collector.storage.sqlite import WORDS, SqliteDatabase, _SqliteSession
 
 PLAN = ldp.Plan(["tea", "coffee", "water"], "grr", 1.0)
 NAME = "collector.db"
@@ -208,7 +209,7 @@ class SimulatedDatabase(SqliteDatabase):
             "PRAGMA wal_autocheckpoint = 150"
         )  # so that there are some checkpoints, and commits between them
         with self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
-            schema.migrate(session.execute, serial="INTEGER PRIMARY KEY", bytes="BLOB")
+            schema.migrate(session.execute, **WORDS)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -225,12 +226,15 @@ def work(disk: Disk, steps: int, acknowledged: dict[bytes, int], synchronous: st
     coin = random.Random(18)  # noqa: S311 (not for privacy)
     database = SimulatedDatabase(disk, synchronous)
     with database.writing() as session:
-        plan = plans.add(session, PLAN.fingerprint, PLAN.to_json(), "{}", 1)
+        name, document = PLAN.fingerprint, PLAN.to_json()
+        plan = collections.add(session, collections.PLAN, name, "{}", 1)
+        assert plan is not None
+        parts.add(session, StoredPart(plan.id, "", 0, name, document, "", 1, None, 0, None, None))
     for step in range(steps):
         group = []
         for _ in range(coin.randrange(1, 40)):
             reports = coin.choice((1, 1, 300))
-            group.append(NewUpload(coin.randbytes(16), plan.id, step // 5, reports, b"\1" * reports))
+            group.append(NewUpload(coin.randbytes(16), plan.id, "", step // 5, reports, b"\1" * reports))
         with database.writing() as session:
             stored = uploads.store(session, group)
         if disk.dead:  # SQLite does not report a failure that comes after the commit, while it tidies the log
@@ -238,12 +242,12 @@ def work(disk: Disk, steps: int, acknowledged: dict[bytes, int], synchronous: st
         acknowledged |= {upload.key: upload.reports for upload, new in zip(group, stored, strict=True) if new}
         if step % 3 == 2:
             with database.reading() as session:
-                piece = session.gather(plan.id, 50, 10_000)
+                piece = session.gather(plan.id, "", 50, 10_000)
             with database.writing() as session:
                 assert session.mark(piece)
                 for day in piece.days:
                     part = PLAN.aggregate(recount.reports_in(day.rows, PLAN))
-                    aggregates.add(session, plan.id, day.day, part.n, part.counts)
+                    aggregates.add(session, Where(plan.id), day.day, part.n, part.counts)
     disk.cut = None  # not while the connection is closed
     return disk.events
 

@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, sets
+    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets
     from localdp.advice import Advice, advise
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Prior,
         Smooth,
     )
+    from localdp.questions import Choice, Choices, Question
     from localdp.table import Table
 
 __version__ = "0.1.0.dev0"
@@ -53,6 +54,8 @@ __all__ = [
     "Bulk",
     "Calibrated",
     "Channel",
+    "Choice",
+    "Choices",
     "Client",
     "Discovery",
     "DiscoveryClient",
@@ -74,6 +77,7 @@ __all__ = [
     "Poisson",
     "PowerLaw",
     "Prior",
+    "Question",
     "Reports",
     "Smooth",
     "Table",
@@ -87,15 +91,17 @@ __all__ = [
     "metrics",
     "plots",
     "priors",
+    "questions",
     "sets",
 ]
 
-_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors", "sets")
+_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors", "questions", "sets")
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),
     **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
+    **dict.fromkeys(("Choice", "Choices", "Question"), "questions"),
     **dict.fromkeys(("Discovery", "DiscoveryClient", "Found", "discover"), "discovery"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
     "Calibrated": "estimate.calibrated",

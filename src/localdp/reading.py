@@ -27,6 +27,11 @@ def whole_number(text: str | int | None, option: str, least: int = 1) -> int | N
     return int(plain) if plain.isdigit() else int(value)
 
 
+def optional_number(text: str | None, option: str) -> float | None:
+    """A number; None if the option was not given."""
+    return None if text is None else number(text, option)
+
+
 def number(text: str, option: str, what: str = "a number") -> float:
     """A number, such as 0.5 or 1,000."""
     plain = re.sub("[,_ ]", "", text) if _GROUPED.fullmatch(text.strip()) else text

@@ -42,7 +42,7 @@ class IgnoresTheWidth(UnaryEncoding):
 
 WRONG = [
     (BASE, "give the class RandomizedResponse, not an object of it"),
-    (Mechanism, "Mechanism is not complete: write channel, configure, p, parameters, q, randomize, ratio"),
+    (Mechanism, "Mechanism is not complete: write channel, configure, parameters, randomize, ratio"),
     (variant(name=None), "Variant needs a name, such as name = "),
     (variant(count=Mechanism.count), "set counts_pairs = True in Variant"),
     (variant(configure=raises(ZeroDivisionError("division by zero"))), "configure.., p or q raises ZeroDivisionError"),

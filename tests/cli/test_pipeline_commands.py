@@ -81,9 +81,9 @@ def test_reports_are_made_a_piece_at_a_time_however_many_values_are_read_at_once
     plan = ldp.Plan(800, "oue", 1.0)
     (tmp_path / "plan.json").write_text(plan.to_json())
     (tmp_path / "values.csv").write_text("item\n" + "7\n" * 1050)
-    sizes, made = [], ldp.Plan.privatize_indices
+    sizes, made = [], ldp.Plan.privatize_held
     monkeypatch.setattr(columns, "PIECE_BYTES", 100 * plan.mechanism.report_bytes)
-    monkeypatch.setattr(ldp.Plan, "privatize_indices", lambda self, part: sizes.append(len(part)) or made(self, part))
+    monkeypatch.setattr(ldp.Plan, "privatize_held", lambda self, part: sizes.append(part.users) or made(self, part))
     privatize.command(tmp_path / "values.csv", tmp_path / "plan.json", tmp_path / "reports.parquet")
     assert sizes == [100] * 10 + [50]
     assert pyarrow.parquet.read_table(tmp_path / "reports.parquet").num_rows == 1050

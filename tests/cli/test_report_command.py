@@ -10,7 +10,6 @@ from client.collectors import collector
 from command import COMMAND, localdp
 
 import localdp as ldp
-from localdp import items
 from localdp.cli import report
 from localdp.client import Delivery
 
@@ -58,13 +57,13 @@ def test_a_value_can_come_from_standard_input(folder):
     ],
 )
 def test_numbers_and_booleans_can_be_typed(typed, item):
-    assert items.typed(typed, PLAN.domain.items) == item
-    assert type(items.typed(typed, PLAN.domain.items)) is type(item) or typed == "7.0"
+    assert PLAN.question.typed(typed) == item
+    assert type(PLAN.question.typed(typed)) is type(item) or typed == "7.0"
 
 
 @pytest.mark.parametrize(("typed", "item"), [("7", 7), ("true", "true"), ("tea", "tea"), ("4294967296", "4294967296")])
 def test_numbered_items_are_found_at_once(typed, item):
-    assert items.typed(typed, ldp.Domain(2**32).items) == item
+    assert ldp.Choice(2**32).typed(typed) == item
 
 
 @pytest.mark.parametrize(

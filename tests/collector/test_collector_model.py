@@ -134,17 +134,17 @@ class Collector(RuleBasedStateMachine):
     @invariant()
     def as_many_reports_as_in_the_model(self):
         with self.database.reading() as session:
-            number = self.service.collections.find(PLAN.fingerprint).id
-            waiting = uploads.number_waiting(session, number)[1]
-            counted = aggregates.totals(session).get(number, 0)
+            where = self.service.collections.find(PLAN.fingerprint).where
+            waiting = uploads.number_waiting(session, where.collection)[1]
+            counted = sum(row.n for row in aggregates.days(session, where))
         assert waiting + counted == sum(int.from_bytes(body[20:24], "little") for body in self.stored.values())
 
     def teardown(self):
         self.count(None)
         with self.database.reading() as session:
-            number = self.service.collections.find(PLAN.fingerprint).id
-            days = aggregates.days(session, number)
-            n, counts = aggregates.merged(session, number, days, PLAN.domain.size)
+            where = self.service.collections.find(PLAN.fingerprint).where
+            days = aggregates.days(session, where)
+            n, counts = aggregates.merged(session, where, days, PLAN.domain.size)
         expected = ldp.Aggregate(PLAN)
         for body in self.stored.values():
             expected.add(PLAN.read(body))

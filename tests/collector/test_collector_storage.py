@@ -9,8 +9,10 @@ import threading
 import numpy as np
 import pytest
 
-from localdp.collector.storage import aggregates, open_database, plans, tokens, uploads
-from localdp.collector.storage.database import NewUpload, StorageError
+from localdp.collector.storage import aggregates, collections, open_database, parts, tokens, uploads
+from localdp.collector.storage.collections import PLAN
+from localdp.collector.storage.database import NewUpload, StorageError, Where
+from localdp.collector.storage.parts import StoredPart
 from localdp.errors import InvalidInputError
 
 
@@ -22,12 +24,14 @@ def database(database_url):
 
 
 def _new(plan, number=1, day=7, reports=1, body=b"r"):
-    return [NewUpload(os.urandom(16), plan, day, reports, body * reports) for _ in range(number)]
+    return [NewUpload(os.urandom(16), plan, "", day, reports, body * reports) for _ in range(number)]
 
 
 def _plan(database, digit="a"):
     with database.writing() as session:
-        return plans.add(session, digit * 64, "{}", "{}", 1)
+        stored = collections.add(session, PLAN, digit * 64, "{}", 1)
+        assert parts.add(session, StoredPart(stored.id, "", 0, digit * 64, "{}", "", 1, None, 0, None, None))
+        return stored
 
 
 def _store(database, group):
@@ -51,19 +55,20 @@ def test_of_two_uploads_with_one_key_in_a_group_the_first_is_stored(database):
     second = first._replace(body=b"b")
     assert _store(database, [first, second, *_new(plan.id)]) == [True, False, True]
     with database.reading() as session:
-        (day,) = session.gather(plan.id, 10, 10).days
+        (day,) = session.gather(plan.id, "", 10, 10).days
     assert sorted(day.rows) == sorted(b"ar")
 
 
 def test_a_closed_plan_takes_nothing_and_others_in_the_group_are_stored(database):
     closed, other = _plan(database, "a"), _plan(database, "b")
     with database.writing() as session:
-        assert plans.close(session, closed.id, 5)
-        assert not plans.close(session, closed.id, 6)
+        assert collections.close(session, closed.id, 5)
+        assert not collections.close(session, closed.id, 6)
     assert _store(database, [*_new(closed.id), *_new(other.id)]) == [None, True]
     with database.reading() as session:
-        assert plans.find(session, "a" * 16).closed == 5
-        assert uploads.plans_waiting(session) == [other.id]
+        assert collections.find(session, "a" * 16).closed == 5
+        assert parts.find(session, "a" * 16).closed == 5
+        assert uploads.parts_waiting(session) == [(other.id, "")]
 
 
 def test_what_is_gathered_is_limited_and_comes_by_day_in_order(database):
@@ -71,23 +76,23 @@ def test_what_is_gathered_is_limited_and_comes_by_day_in_order(database):
     for day, body in ((7, b"a"), (8, b"b"), (7, b"c")):
         _store(database, _new(plan.id, 1, day, 10, body))
     with database.reading() as session:
-        every = session.gather(plan.id, 10, 100)
+        every = session.gather(plan.id, "", 10, 100)
         assert [(day.day, day.uploads, day.reports, day.rows) for day in every.days] == [
             (7, 2, 20, b"a" * 10 + b"c" * 10),
             (8, 1, 10, b"b" * 10),
         ]
         assert not every.more
         for most, most_reports, taken in ((2, 100, 2), (10, 25, 2), (10, 5, 1), (1, 1, 1)):
-            some = session.gather(plan.id, most, most_reports)
+            some = session.gather(plan.id, "", most, most_reports)
             assert (some.uploads, some.more) == (taken, True)
-        assert session.gather(plan.id + 1, 10, 10).days == ()
+        assert session.gather(plan.id + 1, "", 10, 10).days == ()
 
 
 def test_uploads_are_marked_once(database):
     plan = _plan(database)
     _store(database, _new(plan.id, 5))
     with database.reading() as session:
-        piece = session.gather(plan.id, 3, 100)
+        piece = session.gather(plan.id, "", 3, 100)
     _store(database, _new(plan.id, 1))
     with database.writing() as session:
         assert session.mark(piece)
@@ -120,16 +125,15 @@ def test_a_statement_that_fails_is_our_error_and_the_database_goes_on(database):
 def test_counts_of_a_day_add_up_and_change_its_version(database):
     plan = _plan(database)
     with database.writing() as session:
-        aggregates.add(session, plan.id, 7, 3, np.array([1, 2, 0]))
-        aggregates.add(session, plan.id, 8, 1, np.array([0, 0, 1]))
-        aggregates.add(session, plan.id, 7, 2, np.array([1, 0, 2**40]))
+        aggregates.add(session, Where(plan.id), 7, 3, np.array([1, 2, 0]))
+        aggregates.add(session, Where(plan.id), 8, 1, np.array([0, 0, 1]))
+        aggregates.add(session, Where(plan.id), 7, 2, np.array([1, 0, 2**40]))
     with database.reading() as session:
-        seven, eight = aggregates.days(session, plan.id)
+        seven, eight = aggregates.days(session, Where(plan.id))
         assert (seven.n, seven.version, eight.n, eight.version) == (5, 2, 1, 1)
-        n, counts = aggregates.merged(session, plan.id, [seven, eight], 3)
+        n, counts = aggregates.merged(session, Where(plan.id), [seven, eight], 3)
         assert n == 6
         assert counts.tolist() == [2, 2, 2**40 + 1]
-        assert aggregates.totals(session) == {plan.id: 6}
 
 
 def test_a_source_is_claimed_once(database):
@@ -146,10 +150,10 @@ def test_dropped_bodies_are_gone_and_their_uploads_are_still_known(database):
     _store(database, [*old, *new])
     with database.writing() as session:
         assert uploads.drop_bodies(session, 9, 10) == 0  # not counted yet
-        assert session.mark(session.gather(plan.id, 10, 10))
+        assert session.mark(session.gather(plan.id, "", 10, 10))
         assert uploads.drop_bodies(session, 9, 2) == 2
         assert uploads.drop_bodies(session, 9, 2) == 1
-    bodies = [body for piece in uploads.stored(database, plan.id, (0, 99), piece=2) for _, _, body in piece]
+    bodies = [one.body for piece in uploads.stored(database, plan.id, "", (0, 99), piece=2) for one in piece]
     assert sorted(bodies, key=str) == [None, None, None, b"r", b"r"]
     assert _store(database, old) == [False] * 3
 
@@ -170,7 +174,7 @@ def test_tables_are_made_once_and_newer_ones_are_refused(database, database_url)
     _plan(database)
     again = open_database(database_url)
     with again.reading() as session:
-        assert [fingerprint for _, fingerprint, _ in plans.every(session)] == ["a" * 64]
+        assert collections.every(session, PLAN) == ["a" * 64]
     again.close()
     with database.writing() as session:
         session.change("UPDATE schema_version SET version = 99")

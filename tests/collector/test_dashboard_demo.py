@@ -55,8 +55,8 @@ def test_the_estimates_of_the_demo_are_near_the_truth(tmp_path):
     collection = demo.Demo(service, "http://127.0.0.1:1").fill()
     assert demo.Demo(service, "http://127.0.0.1:1").fill() == collection  # a second start adds nothing
     with service.database.reading() as session:
-        days = aggregates.days(session, collection.id)
-        n, counts = aggregates.merged(session, collection.id, days, demo.PRODUCTS)
+        days = aggregates.days(session, collection.where)
+        n, counts = aggregates.merged(session, collection.where, days, demo.PRODUCTS)
     assert len(days) == demo.PAST_DAYS
     estimate = Aggregate(collection.plan, counts, n).estimate()
     truth = n * np.mean([demo.popularity(day / demo.PAST_DAYS) for day in range(demo.PAST_DAYS)], axis=0)

@@ -154,7 +154,7 @@ def test_days_are_kept_apart_and_any_range_is_their_sum(collector):
         reports = plan.privatize(["tea"] * users)
         parts[today - timedelta(days=back)] = plan.aggregate(reports)
         day = (today - timedelta(days=back) - date(1970, 1, 1)).days
-        new = NewUpload(secrets.token_bytes(16), number, day, users, reports.rows.tobytes())
+        new = NewUpload(secrets.token_bytes(16), number, "", day, users, reports.rows.tobytes())
         collector.service.writer.run(lambda session, new=new: session.insert_uploads([new]))
     assert day == day_of(datetime.now(UTC).timestamp())
     first, middle, _ = parts

@@ -135,7 +135,7 @@ def test_an_older_database_is_upgraded_at_the_start_and_a_newer_one_is_refused(d
         plan = collector.collection()
         collector.upload(plan, plan.privatize(["tea"] * 5).to_bytes())
         collector.fold(plan)
-    more = (*schema.STEPS, ("ALTER TABLE plans ADD COLUMN remark TEXT", "CREATE TABLE remarks (id {serial})"))
+    more = (*schema.STEPS, ("ALTER TABLE collections ADD COLUMN remark TEXT", "CREATE TABLE remarks (id {serial})"))
     with monkeypatch.context() as newer:
         newer.setattr(schema, "STEPS", more)
         for _ in range(2):  # the second start finds nothing to do
@@ -143,7 +143,7 @@ def test_an_older_database_is_upgraded_at_the_start_and_a_newer_one_is_refused(d
                 assert collector.state(plan)["counted"] == 5
                 with collector.service.database.reading() as session:
                     assert session.execute("SELECT version FROM schema_version") == [(len(more),)]
-                    assert session.execute("SELECT remark FROM plans") == [(None,)]
+                    assert session.execute("SELECT remark FROM collections") == [(None,)]
     with pytest.raises(InvalidInputError, match=f"tables of version {len(more)}, .* install a newer localdp"):
         open_database(database_url)
 

@@ -68,7 +68,8 @@ def test_a_batch_may_be_binary_or_json_and_is_counted_as_the_library_counts(coll
         collector.service.database.reading()
         .__enter__()
         .execute(
-            "SELECT counts FROM aggregates WHERE plan = ?", (collector.service.collections.find(plan.fingerprint).id,)
+            "SELECT counts FROM aggregates WHERE collection = ?",
+            (collector.service.collections.find(plan.fingerprint).id,),
         )
     )
     assert np.array_equal(np.frombuffer(stored[0], "<i8"), plan.aggregate(reports).counts)

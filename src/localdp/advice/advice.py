@@ -123,13 +123,23 @@ class Advice:
     @property
     def _budgets(self) -> tuple[float, ...]:
         """The budgets of one report that the curve shows."""
-        return CURVE if self.once is None else tuple(budget for budget in CURVE if budget < self.epsilon)
+        return tuple(budget for budget in CURVE if budget < self.epsilon) if self._again else CURVE
 
     def _best_at(self, budget: float) -> Option:
         """The best option with this budget for one report."""
-        if self.once is None:
-            return best_option(budget, self.chosen.shapes, set_size=self.set_size)
-        return best_option(self.epsilon, self.chosen.shapes, budget)
+        if self._again:
+            return best_option(self.epsilon, self.chosen.shapes, {"once": budget})
+        return best_option(budget, self.chosen.shapes, self._options)
+
+    @property
+    def _again(self) -> bool:
+        """Whether people are asked again and again."""
+        return self.chosen.made.perturbs_again
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of the plan that is recommended."""
+        return given_options(self.once, self.set_size)
 
     @property
     def _epsilons(self) -> set[float]:
@@ -137,8 +147,7 @@ class Advice:
 
     def plan(self, domain: Domain | int | Sequence[Item] | None = None) -> Plan:
         """The recommended plan for these items; without a domain, the items are 0, 1, 2 and so on."""
-        options = {"once": self.once, "set_size": self.set_size}
-        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon, **options)  # type: ignore[arg-type]
+        plan = Plan(self.items if domain is None else domain, self.recommended, self.epsilon, **self._options)
         if plan.domain.size != self.items:
             raise DomainError(
                 f"this advice is for {self.items:,} items, but the domain has {plan.domain.size:,}: "
@@ -159,13 +168,13 @@ class Advice:
         if not known:
             axes.plot(x, self.curve["lowest"], color=plots.BLUE, marker="o")
             axes.fill_between(x, self.curve["lowest"], self.curve["highest"], color=plots.BLUE, alpha=0.2)
-        budget = self.epsilon if self.once is None else self.once
+        budget = self.chosen.made.requested_once
         axes.axvline(budget, color=plots.VERMILLION, linestyle="--", label=f"epsilon {budget:g}")
         axes.set_xscale("log", base=2)
         axes.set_xticks(x, [f"{epsilon:g}" for epsilon in self._budgets])
         axes.minorticks_off()
         axes.set_yscale("log")
-        axes.set_xlabel("epsilon" if self.once is None else "epsilon of one report")
+        axes.set_xlabel("epsilon of one report" if self._again else "epsilon")
         axes.set_ylabel("expected error of a frequency (users)")
         axes.set_title(f"{self.items:,} items, {self.users:,} users")
         axes.legend()
@@ -179,8 +188,7 @@ class Advice:
         """
         fields = ("items", "users", "epsilon", "recommended", "like", "users_needed", "why")
         document: dict[str, Any] = {name: getattr(self, name) for name in fields}
-        document |= {} if self.once is None else {"once": self.once}
-        document |= {} if self.set_size is None else {"set_size": self.set_size}
+        document |= self._options
         names = ("mechanism", "epsilon", "report_bytes", "threshold", "smallest_share", "raw_error")
         document["options"] = [
             {name: getattr(option, name) for name in names}
@@ -206,7 +214,7 @@ class Advice:
                 sentences.legend(),
                 f"{sentences.ERRORS}\n\n{self._marked(labels | errors)}",
                 *paragraphs,
-                sentences.picture(list(curve), "epsilon" if self.once is None else "once"),
+                sentences.picture(list(curve), "once" if self._again else "epsilon"),
             ]
         )
 
@@ -262,13 +270,14 @@ def advise(
     2.56
     """
     items = _checked_items(items)
-    if once is not None or set_size is not None:
-        name = "once" if set_size is None else "set_size"
+    options = given_options(once, set_size)
+    if options:
+        *_, name = options
         if users is None or epsilon is None or not target_error is smallest_share is up_to is None:
             raise InvalidInputError(
                 f"with {name}, give the users and the epsilon of all reports together, and no target"
             )
-        return _with_option(items, checked_users(users), epsilon, once, set_size, like)
+        return _with_options(items, checked_users(users), epsilon, options, like)
     target = checked_target(target_error, smallest_share, up_to)
     given = None if users is None else checked_users(users)
     if epsilon is None:
@@ -317,21 +326,24 @@ def _one_epsilon(
     return Advice(items, users, epsilon, chosen.mechanism, _known(chosen.shapes), options, tuple(why), needed)
 
 
-def _with_option(
-    items: int, users: int, epsilon: float, once: float | None, set_size: int | None, like: Like | None
-) -> Advice:
+def given_options(once: float | None, set_size: int | None) -> dict[str, Any]:
+    """Those of these options of a plan that were given, by name."""
+    return {name: value for name, value in (("once", once), ("set_size", set_size)) if value is not None}
+
+
+def _with_options(items: int, users: int, epsilon: float, given: dict[str, Any], like: Like | None) -> Advice:
     """Compare all chains with these two budgets, or all mechanisms for sets of this size."""
-    choice = create("auto", items, epsilon, once=once, set_size=set_size)
+    choice = create("auto", items, epsilon, **given)
     made = choice.mechanism
-    options = every_option(epsilon, _shapes(like, items, users), once, set_size)
+    options = every_option(epsilon, _shapes(like, items, users), given)
     chosen = next(option for option in options if option.mechanism == made.name)
-    if set_size is None:
+    if made.perturbs_again:
         about = sentences.together(made.requested_epsilon, made.requested_once)
     else:
-        about = sentences.sets_of(set_size)
+        about = sentences.sets_of(given["set_size"])
     why = (sentences.take(choice.why), about, sentences.odds(made.requested_once), *sentences.outlook(chosen))
-    known, budget = _known(chosen.shapes), None if once is None else made.requested_once
-    return Advice(items, users, made.requested_epsilon, made.name, known, options, why, once=budget, set_size=set_size)
+    known = _known(chosen.shapes)
+    return Advice(items, users, made.requested_epsilon, made.name, known, options, why, **made.options())
 
 
 def _ladder(items: int, users: int, like: Like | None) -> Advice:

@@ -32,19 +32,7 @@ import numpy as np
 
 from localdp.advice.options import every_option
 from localdp.advice.shapes import shaped
-from localdp.mechanisms import (
-    Chain,
-    DBitFlip,
-    HadamardResponse,
-    LinearLocalHashing,
-    Mechanism,
-    PaddingAndSampling,
-    PrivSet,
-    RandomizedResponse,
-    SetMechanism,
-    SubsetSelection,
-)
-from localdp.mechanisms.unary import IndependentBits
+from localdp.mechanisms import Mechanism
 from localdp.plan import Plan
 from localdp.table import Table
 from localdp.validation import checked_users
@@ -69,7 +57,7 @@ class Forged:
         """What forged reports do under this mechanism."""
         push = float((1 - mechanism.q) / (mechanism.p - mechanism.q))
         error = math.sqrt(mechanism.variance(users))
-        return cls(mechanism.name, users, mechanism.report_bytes, push, _items_at_once(mechanism), error)
+        return cls(mechanism.name, users, mechanism.report_bytes, push, mechanism.most_supported, error)
 
     def added_by(self, reports: int) -> float:
         """The most users that this number of forged reports can have added to one item."""
@@ -156,11 +144,10 @@ class FakeUsers:
 def fake_users(plan: Plan, users: int) -> FakeUsers:
     """How many forged reports move an item by one standard error, under this plan and under other mechanisms."""
     n, mechanism = checked_users(users), plan.mechanism
-    once = mechanism.requested_once if isinstance(mechanism, Chain) else None
     own = Forged.under(mechanism, n)
     shapes = (shaped("equal", mechanism.size, n),)
-    set_size = mechanism.set_size if isinstance(mechanism, SetMechanism) else None
-    options = every_option(mechanism.requested_epsilon, shapes, once, set_size)
+    asked = {name: value for name, value in mechanism.options().items() if name in ("once", "set_size")}
+    options = every_option(mechanism.requested_epsilon, shapes, asked)
     every = [Forged.under(option.made, n) for option in options]
     if own not in every:
         every.append(own)
@@ -170,21 +157,3 @@ def fake_users(plan: Plan, users: int) -> FakeUsers:
 def in_users(number: float) -> str:
     """A number of users as text, with three digits or all of them."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
-def _items_at_once(mechanism: Mechanism) -> int | None:
-    """The most items that one report of the mechanism can support; None if that is not known."""
-    if isinstance(mechanism, PaddingAndSampling):
-        most = _items_at_once(mechanism.inner)
-        return None if most is None else min(most, mechanism.size)
-    if isinstance(mechanism, IndependentBits | HadamardResponse):  # of `hr`, column 0 supports all items
-        return mechanism.size
-    if isinstance(mechanism, RandomizedResponse):
-        return 1
-    if isinstance(mechanism, SubsetSelection | PrivSet):
-        return mechanism.subset
-    if isinstance(mechanism, DBitFlip):
-        return mechanism.answers
-    if isinstance(mechanism, LinearLocalHashing):
-        return min(mechanism.size, 1 << (mechanism.degree - mechanism.symbol_bits))
-    return None

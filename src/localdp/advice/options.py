@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any
 
 from localdp.advice.expectation import calibrated_error
 from localdp.advice.shapes import Shape
@@ -16,11 +19,13 @@ from localdp.estimate.thresholds import (
     exact_threshold,
     smallest_detected,
 )
-from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS, Mechanism, create
+from localdp.mechanisms import Mechanism, create, offered
 from localdp.priors import Noise
 
 ORDER = ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr")
 """The order of the mechanisms in tables: simple ones first."""
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 SHARES = (0.0, 0.01, 0.1, 0.5)
 """The shares of the users at which tables and sentences show the standard error."""
@@ -151,28 +156,21 @@ class Option:
         return f"<{self.mechanism} at epsilon {self.epsilon:g}: standard error {self.standard_error:.6g}>"
 
 
-def every_option(
-    epsilon: float, shapes: tuple[Shape, ...], once: float | None = None, set_size: int | None = None
-) -> tuple[Option, ...]:
-    """All mechanisms that can be made at this epsilon; with `once`, all chains; with `set_size`, for users with sets.
+def every_option(epsilon: float, shapes: tuple[Shape, ...], options: Mapping[str, Any] = _NONE) -> tuple[Option, ...]:
+    """All mechanisms that can be made at this epsilon with these options, which are `once`, `set_size` or none.
 
     Without `dbit`, whose accuracy depends on the number of its answers.
     """
-    options = []
-    others = [name for name in MECHANISMS if name not in (*ORDER, "dbit")]
-    sets = () if set_size is None else SET_MECHANISMS
-    for name in (*ORDER, *others, *sets) if once is None else CHAINS:
+    found, known = [], offered(options)
+    simple = [name for name in ORDER if name in known]
+    for name in (*simple, *(name for name in known if name not in (*ORDER, "dbit"))):
         try:
-            options.append(
-                Option(create(name, shapes[0].items, epsilon, once=once, set_size=set_size).mechanism, shapes)
-            )
+            found.append(Option(create(name, shapes[0].items, epsilon, **options).mechanism, shapes))
         except (ImpureMechanismError, EpsilonError):
             continue
-    return tuple(options)
+    return tuple(found)
 
 
-def best_option(
-    epsilon: float, shapes: tuple[Shape, ...], once: float | None = None, set_size: int | None = None
-) -> Option:
-    """The mechanism that `auto` takes at this epsilon, with this budget for one report or this set size if given."""
-    return Option(create("auto", shapes[0].items, epsilon, once=once, set_size=set_size).mechanism, shapes)
+def best_option(epsilon: float, shapes: tuple[Shape, ...], options: Mapping[str, Any] = _NONE) -> Option:
+    """The mechanism that `auto` takes at this epsilon with these options."""
+    return Option(create("auto", shapes[0].items, epsilon, **options).mechanism, shapes)

@@ -35,6 +35,10 @@ def check_definition(kind: Kind, seed: int = 0) -> None:
     complaint = complaint_about(kind, Mechanism)
     require(complaint is None, f"{complaint}")
     require(
+        kind.p is not Mechanism.p or kind.chance is not Mechanism.chance,
+        f"{kind.__name__} is not complete: write p and q, or, for one that is not pure, outcomes and chance",
+    )
+    require(
         kind.counts_pairs or kind.count is not Mechanism.count,
         f"{kind.name} counts one item after the other: set counts_pairs = True in {kind.__name__} so that `auto` and "
         "the checks know that it is slow, or write a count that looks at all items at once",
@@ -62,14 +66,15 @@ def _made(kind: Kind) -> list[Mechanism]:
 
 def _require_numbers(mechanism: Mechanism) -> None:
     """p, q and ratio are fractions, and report_bits is a whole number."""
-    for name in ("p", "q", "ratio"):
+    for name in ("p", "q", "ratio") if mechanism.pure else ("ratio",):
         value: Any = getattr(mechanism, name)
         require(
             isinstance(value, Fraction | int),
             f"{mechanism.name}: {name} is {shown(value)}, of type {type(value).__name__}; expected an exact "
             f"fraction, such as Fraction(threshold, 2**self.width), because floats are rounded",
         )
-    for name, value in (("p", mechanism.p), ("q", mechanism.q)):
+    for name in ("p", "q") if mechanism.pure else ():
+        value = getattr(mechanism, name)
         require(0 < value <= 1, f"{mechanism.name}: {name} is {float(value):g}; expected a probability above 0")
     require(mechanism.ratio >= 1, f"{mechanism.name}: ratio is {float(mechanism.ratio):g}; expected e^epsilon, above 1")
     bits: Any = mechanism.report_bits
@@ -81,6 +86,8 @@ def _require_numbers(mechanism: Mechanism) -> None:
 
 def _require_width(mechanism: Mechanism) -> None:
     """Thresholds are out of 2^width, whatever the width is: the checks try every random input of a small one."""
+    if not mechanism.pure:
+        return  # its chances are compared with its channel
     try:
         narrow = mechanism.at_width(_NARROW)
     except EpsilonError:
@@ -130,7 +137,7 @@ def _require_methods(mechanism: Mechanism, seed: int) -> None:
     _require_array(mechanism, "supports(rows, item)", flags, np.bool_, (_USERS,), "True or False for each report")
     counts = _called(mechanism, "count", lambda: mechanism.count(rows))
     expected = "a whole number for each item: how many of the reports support it"
-    _require_array(mechanism, "count(rows)", counts, np.int64, (mechanism.size,), expected)
+    _require_array(mechanism, "count(rows)", counts, np.int64, (mechanism.outcomes,), expected)
 
 
 def _called(mechanism: Mechanism, name: str, call: Callable[[], Any]) -> Any:

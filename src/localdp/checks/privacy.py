@@ -175,14 +175,14 @@ def require_channel(mechanism: Mechanism, probabilities: list[dict[int, Fraction
 
 
 def require_purity(mechanism: Mechanism, probabilities: list[dict[int, Fraction]]) -> None:
-    """Every item is supported with exactly the stated p* or q*."""
-    p, q = mechanism.p, mechanism.q
-    for item in range(mechanism.size):
+    """Every item is supported with exactly the stated p* or q*, or every outcome has exactly its stated chance."""
+    for item in range(mechanism.outcomes):
         for value, law in enumerate(probabilities):
             rows = bitstrings.from_integers(np.array(list(law), np.uint64), mechanism.report_bits)
             supporting = mechanism.supports(rows, item)
             found = sum((p for p, held in zip(law.values(), supporting, strict=True) if held), Fraction(0))
-            name, stated = ("p", p) if item == value else ("q", q)
+            stated = mechanism.chance(value, item)
+            name = ("p" if item == value else "q") if mechanism.pure else "chance()"
             require(
                 found == stated,
                 f"{mechanism!r} is not pure as stated: the reports of value {value} support item {item} with "

@@ -53,7 +53,7 @@ def check_merging(kind: Kind, seed: int = 0) -> None:
         plan = Plan(mechanism.size, mechanism)
         reports = plan.privatize_indices(rng.integers(0, mechanism.size, 60), seed=seed)
         whole = plan.aggregate(reports)
-        defined = [int(mechanism.supports(reports.rows, item).sum()) for item in range(mechanism.size)]
+        defined = [int(mechanism.supports(reports.rows, item).sum()) for item in range(mechanism.outcomes)]
         for item, (count, expected) in enumerate(zip(whole.counts.tolist(), defined, strict=True)):
             require(
                 count == expected,

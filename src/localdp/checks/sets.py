@@ -18,7 +18,7 @@ from localdp.checks.tapes import Law, bits_read
 from localdp.errors import LocalDPError
 from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
-from localdp.mechanisms import PaddingAndSampling, SetMechanism
+from localdp.mechanisms import Mechanism, PaddingAndSampling, SetMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Indices, Rows
@@ -34,9 +34,10 @@ def check_sets(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here
     """Reports of any two sets must stay within epsilon of each other, and support each item as p* and q* say.
 
     Catches an element that is drawn too often, padding that gives short sets away, randomness that depends on the set,
-    and amplification where there is none. Mechanisms that perturb a permanent response do not take sets.
+    and amplification where there is none. Mechanisms that perturb a permanent response, or that
+    are not pure, do not take sets.
     """
-    if kind.perturbs_again:
+    if kind.perturbs_again or kind.p is Mechanism.p:
         return
     tried = 0
     for mechanism in _instances(kind):

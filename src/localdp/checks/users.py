@@ -36,12 +36,14 @@ Scaled = NDArray[np.float32]  # half the time of doubles, and an error of less t
 def check_every_user(kind: Kind, seed: int = 0) -> None:
     """In batches of 1, 2, 3, 17 and 70,001 users with mixed values, each user must report their own value.
 
-    Reports at every place must support the user's own item with p*, and the items before and after it with q*: under a
-    seeded keystream with the kernels in NumPy, and under a secure one with the compiled kernels, if there are any.
-    Catches faults that show only for a single user, for the first or the last user of a batch, for every other user, or
-    for users who got the report of a neighbour.
+    Reports of a pure mechanism, at every place, must support the user's own item with p*, and the items before and
+    after it with q*: under a seeded keystream with the kernels in NumPy, and under a secure one with the compiled
+    kernels, if there are any. Catches faults that show only for a single user, for the first or the last user of a
+    batch, for every other user, or for users who got the report of a neighbour.
     """
-    mechanisms, kernels = _offered(kind), _kernels()
+    mechanisms, kernels = [found for found in _offered(kind) if found.pure], _kernels()
+    if not mechanisms:
+        return
     places = sum(users + 3 for users, _ in _SMALL_BATCHES) + 3
     alpha = FALSE_ALARMS / (len(mechanisms) * 2 * places * 3 * 2)  # keystreams, places, items, tails
     for mechanism in mechanisms:
@@ -62,8 +64,9 @@ def check_fresh_noise(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (fresh
     """
     kernels, values = _kernels(), np.zeros(_MANY, np.int64)
     for mechanism in instances(kind, sizes=(3,), epsilons=(0.5,)):
+        own, other_item = (float(mechanism.chance(0, outcome)) for outcome in (0, 2))
         calls = [_privatized(mechanism, values, choice) for choice in (kernels[0], kernels[-1])]
-        for item, probability in ((0, mechanism.p_star), (2, mechanism.q_star)):
+        for item, probability in ((0, own), (2, other_item)):
             one, other = (_standardized(mechanism.supports(rows, item), probability) for rows in calls)
             for correlations, least_lag, where in (
                 (_correlations(one, one), 1, "the same call"),

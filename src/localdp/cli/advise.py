@@ -114,7 +114,7 @@ def command(
     from localdp.advice import advise
     from localdp.cli.answers import read_answers
     from localdp.cli.output import check_outputs, is_standard, save_plot
-    from localdp.cli.values import budget_of, number, whole_number
+    from localdp.cli.values import budget_of, optional_number, whole_number
     from localdp.errors import InvalidInputError
 
     d, n = whole_number(items, "--items"), whole_number(users, "--users", least=0)
@@ -131,7 +131,7 @@ def command(
         d or known.d,  # type: ignore[union-attr]
         n if n is not None or known is None else known.n,
         epsilon=budget,
-        once=None if once is None else number(once, "--once"),
+        once=optional_number(once, "--once"),
         set_size=whole_number(set_size, "--set-size"),
         target_error=target_error,
         up_to=up_to,

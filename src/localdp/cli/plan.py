@@ -79,7 +79,7 @@ def command(
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH, is_standard, say, shown
-    from localdp.cli.values import budget_of, number, whole_number
+    from localdp.cli.values import budget_of, optional_number, whole_number
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import atomic_write, check_writable
     from localdp.plan import Plan
@@ -95,7 +95,7 @@ def command(
         check_writable(out, replace=force)
     budget = budget_of(epsilon)
     options: dict[str, Any] = {
-        "once": None if once is None else number(once, "--once"),
+        "once": optional_number(once, "--once"),
         "answers": whole_number(answers, "--answers"),
         "set_size": whole_number(set_size, "--set-size"),
     }
@@ -112,9 +112,9 @@ def command(
             unfinished.write_text(plan.to_json() + "\n", "utf-8")
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""
-    for_one = "" if once is None else f" and {made.epsilon_once:.6g} for one report"
-    held = "" if set_size is None else f", sets of up to {set_size} of them"
-    say(f"{shown(out)}: {plan.domain.size:,} items{place}{held}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
+    for_one = f" and {made.epsilon_once:.6g} for one report" if made.perturbs_again else ""
+    asked = plan.question.describe(place)
+    say(f"{shown(out)}: {asked}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
     say(fill(f"{plan.why}.", WIDTH), out)
     say(f"fingerprint {plan.fingerprint}", out)
 

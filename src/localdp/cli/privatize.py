@@ -12,8 +12,8 @@ from localdp.cli.options import Column, Force, Header, PlanFile
 from localdp.cli.values import completion
 
 if TYPE_CHECKING:
+    from localdp.held import Held
     from localdp.plan import Plan, Reports
-    from localdp.types import Progress
 
 UNKNOWN = ("fail", "drop")
 NEARLY_ALL = 0.9
@@ -68,81 +68,58 @@ def command(
     check_kind(values, files.TRANSACTIONS)
     check_inputs(values)
     shared = read_plan(plan)
-    if transactions and not shared.mechanism.holds_sets:
-        raise InvalidInputError(f"{values} holds sets of items, and in this plan every user holds one item")
     if transactions and (column is not None or header is not None):
         raise InvalidInputError(
             "a .dat file has the items of one user on each line, and no columns: leave out --column"
         )
     if not is_standard(out) and out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the file with the values: choose another output file")
-    made = dropped = 0
+    made = people = items = 0
     with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
-        if shared.mechanism.holds_sets:
-            pieces = _reports_of_sets(values, column, header, separator, shared, drop, update)
-        else:
-            pieces = _reports_of_values(values, column, header, shared, drop, update)
+        pieces = files.answers(
+            values,
+            column,
+            shared.question,
+            header=header,
+            separator=separator,
+            known_only=not drop,
+            progress=update,
+        )
         try:
-            for reports, left_out in pieces:
-                dropped += left_out
-                if reports is not None:
+            for piece in pieces:
+                people, items = people + piece.people_left_out, items + piece.items_left_out
+                for reports in _reports(piece.held, shared):
                     made += len(reports)
                     write(reports)
         except UnknownItemError as error:
-            rest = (
-                "items with --unknown drop"
-                if shared.mechanism.holds_sets
-                else "rows with --unknown drop, which tells who they are"
-            )
             raise UnknownItemError(
-                f"{error}: make the plan with a catch-all (localdp plan --other), or leave out such {rest}"
+                f"{error}: make the plan with a catch-all (localdp plan --other), or leave out such values with "
+                "--unknown drop, which tells whose they are"
             ) from None
         if not made:
             raise EmptyError(
                 f"no value in {values} is an item of the plan: check the plan and the column"
-                if dropped
+                if people
                 else f"there are no values in {values}"
             )
     say(f"{shown(out)}: {made:,} reports, epsilon {shared.mechanism.epsilon:.6g}", out)
-    if dropped and shared.mechanism.holds_sets:
-        few = "1 item was" if dropped == 1 else f"{dropped:,} items were"
-        note(f"{few} left out of the sets, because the plan does not list {'it' if dropped == 1 else 'them'}.")
-    elif dropped:
-        _say_dropped(dropped, made + dropped)
+    if items:
+        few = "1 item was" if items == 1 else f"{items:,} items were"
+        note(f"{few} left out of the sets, because the plan does not list {'it' if items == 1 else 'them'}.")
+    if people:
+        _say_dropped(people, made + people)
 
 
-def _reports_of_values(
-    values: Path, column: str | None, header: bool | None, plan: Plan, drop: bool, update: Progress
-) -> Iterator[tuple[Reports | None, int]]:
-    """The reports of users with one value each, in pieces, and how many values were left out of each piece."""
+def _reports(held: Held, plan: Plan) -> Iterator[Reports]:
+    """The reports of these users, in pieces that fit into memory."""
+    import numpy as np
+
     from localdp import files
 
     step = files.piece_rows(plan)
-    for indices in files.indices(values, column, plan.domain, header=header, known_only=not drop, progress=update):
-        known = indices[indices != files.UNKNOWN]
-        yield None, indices.size - known.size
-        for start in range(0, known.size, step):
-            yield plan.privatize_indices(known[start : start + step]), 0
-
-
-def _reports_of_sets(
-    values: Path,
-    column: str | None,
-    header: bool | None,
-    separator: str,
-    plan: Plan,
-    drop: bool,
-    update: Progress,
-) -> Iterator[tuple[Reports | None, int]]:
-    """The reports of users with a set of items each, in pieces, and how many items were left out of each piece."""
-    from localdp import files
-
-    transactions = values.suffix.lower() == files.TRANSACTIONS
-    listed = None if transactions else files.format_of(values).with_header(header)
-    for sets, dropped in files.sets(
-        values, column, plan.domain, listed, separator=separator, known_only=not drop, progress=update
-    ):
-        yield plan.privatize_sets(sets), dropped
+    for start in range(0, held.users, step):
+        part = held if held.users <= step else held.take(np.arange(start, min(start + step, held.users)))
+        yield plan.privatize_held(part)
 
 
 def _say_dropped(dropped: int, total: int) -> None:

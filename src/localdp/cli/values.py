@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from localdp.errors import InvalidInputError
 from localdp.reading import number as number
 from localdp.reading import one_of as one_of
+from localdp.reading import optional_number as optional_number
 from localdp.reading import share as share
 from localdp.reading import threshold as threshold
 from localdp.reading import whole_number as whole_number

@@ -93,9 +93,9 @@ def _days(session: Session, collection: Collection, first: date | None, last: da
     """The days of the range that have reports."""
     low = -(2**40) if first is None else (first - _EPOCH).days
     high = 2**40 if last is None else (last - _EPOCH).days
-    return [day for day in aggregates.days(session, collection.id) if low <= day.day <= high]
+    return [day for day in aggregates.days(session, collection.where) if low <= day.day <= high]
 
 
 def _merged(session: Session, collection: Collection, days: list[Day]) -> Aggregate:
-    n, counts = aggregates.merged(session, collection.id, days, collection.plan.domain.size)
+    n, counts = aggregates.merged(session, collection.where, days, collection.plan.domain.size)
     return Aggregate(collection.plan, counts, n)

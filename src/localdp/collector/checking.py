@@ -61,12 +61,12 @@ class Checker:
 
     def __call__(self, group: Sequence[NewUpload]) -> dict[int, Exception]:
         """What is wrong with uploads of the group, by their places."""
-        places: dict[int, list[int]] = {}
+        places: dict[tuple[int, str], list[int]] = {}
         for place, upload in enumerate(group):
-            places.setdefault(upload.plan, []).append(place)
+            places.setdefault((upload.collection, upload.part), []).append(place)
         wrong: dict[int, Exception] = {}
-        for number, of_plan in places.items():
-            plan = self._collections.by_id(number).plan
+        for part, of_plan in places.items():
+            plan = self._collections.by_part(*part).plan
             rows = b"".join([group[place].body for place in of_plan])
             try:
                 plan.mechanism.validate(np.frombuffer(rows, np.uint8).reshape(-1, plan.mechanism.report_bytes))

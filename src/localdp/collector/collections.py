@@ -1,7 +1,9 @@
-"""A collection: a plan that this collector takes reports for, with its title, question, minimum and dates.
+"""A collection: what this collector takes reports for, with its title, question, minimum and dates.
 
-The plan says how values are protected, and devices see all of it. What is beside it here is for people and for the
-collector, and does not change the plan's fingerprint. Nothing of a collection changes, except that it can be closed.
+A collection holds a study, which has parts that take uploads: one, if the study is a plan, or one for each round of a
+discovery. The plan of a part says how values are protected, and devices see all of it. What is beside it here is for
+people and for the collector, and does not change the plan's fingerprint. Nothing of a part changes, except that it can
+be closed.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from localdp.collector.problems import Problem, invalid
-from localdp.collector.storage import Database, plans
-from localdp.collector.storage.database import Session
+from localdp.collector.storage import Database, collections, parts
+from localdp.collector.storage.collections import PLAN, SHORT, StoredCollection
+from localdp.collector.storage.database import Session, StorageError, Where
+from localdp.collector.storage.parts import StoredPart
 from localdp.errors import LocalDPError
 from localdp.plan import Plan
 from localdp.validation import LARGEST_EXACT_INTEGER, shown
@@ -39,13 +43,17 @@ class Terms:
 
 @dataclass(frozen=True)
 class Collection:
-    """A plan with its terms, as it is stored. `begins`, `ends` and `closed` are seconds since 1970.
+    """A part of a collection, with its plan and the terms. `begins`, `ends` and `closed` are seconds since 1970.
 
-    Uploads are known by `fingerprint_bytes`, and their batches begin with `wire_bytes`, the plan's own fingerprint. The
-    two differ for a round of a discovery, whose number `discovery` is: several rounds may have the same plan.
+    The collection has the number `id` in the database and the id `name` for people; `kind` is that of its study, and
+    `part` the key of the part. Uploads are known by `fingerprint_bytes`, and their batches begin with `wire_bytes`, the
+    plan's own fingerprint. The two differ for a round of a discovery: several rounds may have the same plan.
     """
 
     id: int
+    name: str
+    kind: str
+    part: str
     plan: Plan
     terms: Terms
     created: int
@@ -54,7 +62,11 @@ class Collection:
     ends: float
     fingerprint_bytes: bytes
     wire_bytes: bytes
-    discovery: int | None = None
+
+    @property
+    def where(self) -> Where:
+        """Where its counts belong."""
+        return Where(self.id, self.part)
 
     def state(self, now: float) -> str:
         """`planned`, `open` or `closed`."""
@@ -64,86 +76,75 @@ class Collection:
 
 
 class Collections:
-    """The collections of a database, kept in memory. What another collector closes is noticed by `refresh`."""
+    """The parts of all collections, kept in memory. What another collector closes is noticed by `refresh`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
         self._by_name: dict[str, Collection] = {}
-        self._by_id: dict[int, Collection] = {}
-        self._rounds: dict[str, Collection] = {}
+        self._by_part: dict[tuple[int, str], Collection] = {}
 
-    def known(self, name: str) -> Collection | None:
-        """The collection of this name if it is in memory: for the event loop, which must not wait."""
-        return self._by_name.get(name)
+    def known(self, name: str, kind: str = PLAN) -> Collection | None:
+        """What `find` finds, if it is in memory: for the event loop, which must not wait."""
+        found = self._by_name.get(name)
+        return found if found is not None and found.kind == kind else None
 
-    def find(self, name: str) -> Collection | None:
-        """The collection whose plan has this fingerprint, or these first 16 digits of it."""
+    def find(self, name: str, kind: str = PLAN) -> Collection | None:
+        """The part with this fingerprint, or with these first 16 digits of it, in a study of this kind."""
         found = self._by_name.get(name)
         if found is None and is_name(name):
             with self._database.reading() as session:
-                stored = plans.find(session, name)
-            found = None if stored is None or stored.discovery is not None else self._keep(stored)
-        return found
+                stored = parts.find(session, name)
+                found = None if stored is None else self._keep(session, stored)
+        return found if found is not None and found.kind == kind else None
 
-    def known_round(self, name: str) -> Collection | None:
-        """The round of a discovery with this fingerprint, if it is in memory."""
-        return self._rounds.get(name)
-
-    def find_round(self, name: str) -> Collection | None:
-        """The round of a discovery with this fingerprint, or with these first 16 digits of it."""
-        found = self._rounds.get(name)
-        if found is None and is_name(name):
-            with self._database.reading() as session:
-                stored = plans.find(session, name)
-            found = None if stored is None or stored.discovery is None else self._keep(stored)
-        return found
-
-    def by_id(self, plan: int) -> Collection:
-        """The collection with this number in the database."""
-        if plan not in self._by_id:
+    def by_part(self, collection: int, part: str = "") -> Collection:
+        """The part with this key of the collection with this number in the database."""
+        if (collection, part) not in self._by_part:
             self.refresh()
-        return self._by_id[plan]
+        return self._by_part[collection, part]
 
     def every(self) -> list[Collection]:
-        """All collections, the newest first, without the rounds of discoveries."""
+        """All collections whose study is a plan, the newest first."""
         self.refresh()
-        return sorted((one for one in self._by_id.values() if one.discovery is None), key=lambda one: -one.id)
+        return sorted((one for one in self._by_part.values() if one.kind == PLAN), key=lambda one: -one.id)
 
     def refresh(self) -> None:
         """Read what was added or closed."""
         with self._database.reading() as session:
-            rows = plans.every(session)
-            for number, fingerprint, closed in rows:
-                known = self._by_id.get(number)
+            for collection, key, fingerprint, closed in parts.every(session):
+                known = self._by_part.get((collection, key))
                 if known is None or known.closed != closed:
-                    stored = plans.find(session, fingerprint)
+                    stored = parts.find(session, fingerprint)
                     if stored is not None:
-                        self._keep(stored)
+                        self._keep(session, stored)
 
     def add(self, session: Session, plan: Plan, terms: Terms, now: int) -> Collection | None:
         """Store a new collection; None if there is one of this plan already. One that has ended is refused."""
-        stored = plans.add(session, plan.fingerprint, plan.to_json(), json.dumps(asdict(terms)), now)
+        stored = collections.add(session, PLAN, plan.fingerprint, json.dumps(asdict(terms)), now)
         if stored is None:
             return None
-        collection = _collection(stored, plan)
+        part = StoredPart(stored.id, "", 0, plan.fingerprint, plan.to_json(), "", now, None, 0, None, None)
+        if not parts.add(session, part):
+            raise StorageError("a part of another collection has the same fingerprint as this plan")
+        collection = _collection(stored, part, plan)
         if collection.ends <= now:  # the transaction is undone, so the plan can be created with another date
             raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')
         return collection
 
-    def _keep(self, stored: plans.StoredPlan) -> Collection:
-        known = self._by_id.get(stored.id)
-        collection = _collection(stored, Plan.from_json(stored.document) if known is None else known.plan)
+    def _keep(self, session: Session, part: StoredPart) -> Collection:
+        known = self._by_part.get((part.collection, part.key))
+        plan = Plan.from_json(part.plan) if known is None else known.plan
+        collection = _collection(collections.by_id(session, part.collection), part, plan)
         with self._lock:
-            self._by_id[stored.id] = collection
-            names = self._by_name if stored.discovery is None else self._rounds
-            names[stored.fingerprint] = names[stored.fingerprint[: plans.SHORT]] = collection
+            self._by_part[part.collection, part.key] = collection
+            self._by_name[part.fingerprint] = self._by_name[part.fingerprint[:SHORT]] = collection
         return collection
 
 
 def is_name(name: str) -> bool:
     """Whether this could be the name of a plan: 16 or 64 hexadecimal digits in lower case."""
-    return len(name) in (plans.SHORT, 64) and not name.strip("0123456789abcdef")
+    return len(name) in (SHORT, 64) and not name.strip("0123456789abcdef")
 
 
 def requested(body: Any, most_items: int) -> tuple[Plan, Terms]:
@@ -234,11 +235,24 @@ def _is_clean(text: str) -> bool:
     return all(character.isprintable() or character == "\n" for character in text)
 
 
-def _collection(stored: plans.StoredPlan, plan: Plan) -> Collection:
-    terms = Terms(**json.loads(stored.settings))
+def _collection(stored: StoredCollection, part: StoredPart, plan: Plan) -> Collection:
+    settings = json.loads(stored.settings)
+    terms = Terms(**{name: settings[name] for name in settings.keys() & set(_BESIDE)})
     begins, ends = _moments(terms)
-    own, wire = bytes.fromhex(stored.fingerprint), bytes.fromhex(plan.fingerprint)
-    return Collection(stored.id, plan, terms, stored.created, stored.closed, begins, ends, own, wire, stored.discovery)
+    return Collection(
+        stored.id,
+        stored.name,
+        stored.kind,
+        part.key,
+        plan,
+        terms,
+        part.opened,
+        part.closed,
+        begins,
+        ends,
+        bytes.fromhex(part.fingerprint),
+        bytes.fromhex(plan.fingerprint),
+    )
 
 
 def day_of(seconds: float) -> int:

@@ -90,8 +90,8 @@ class Demo:
         held = self._random.multinomial(round(expected), popularity(progress))
         counted = collection.plan.simulate(held)
         key = uploads.key_of(collection.fingerprint_bytes, secrets.token_bytes(16))
-        uploads.import_aggregate(session, key, collection.id, day, counted.n, counted.to_bytes())
-        aggregates.add(session, collection.id, day, counted.n, counted.counts)
+        uploads.import_aggregate(session, key, collection.where, day, counted.n, counted.to_bytes())
+        aggregates.add(session, collection.where, day, counted.n, counted.counts)
 
     def _past(self) -> Iterator[None]:
         """Fit the past days, one at a time, so that a visitor need not wait for them."""

@@ -1,8 +1,8 @@
 """Discoveries on a collector: a series of rounds, of which one at a time takes uploads.
 
-A round takes uploads exactly as a plan does: it has a row among the plans, under the fingerprint of the *round*,
-because two rounds may have equal plans. An upload is tied to its round by its address and by its key, so a report that
-was made under one round's document is never counted in another one.
+A discovery is a collection, and its rounds are the parts of it: a round takes uploads exactly as a plan does, under the
+fingerprint of the *round*, because two rounds may have equal plans. An upload is tied to its round by its address and
+by its key, so a report that was made under one round's document is never counted in another one.
 
 A round ends in three steps: its row is closed, so that nothing more is stored; everything that is stored is counted;
 and in one transaction the new state takes the place of the old one and the next round begins. A collector that is
@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from localdp.collector.collections import Collection, Collections, Terms, is_name, terms_in
+from localdp.collector.collections import Collection, Collections, is_name, terms_in
 from localdp.collector.folding import counted
 from localdp.collector.problems import Problem, invalid, unknown_discovery
-from localdp.collector.storage import Database, discoveries, plans, uploads
+from localdp.collector.storage import Database, collections, parts, uploads
+from localdp.collector.storage.collections import DISCOVERY
 from localdp.collector.storage.database import DayOfUploads, Session, StorageError
-from localdp.collector.storage.discoveries import StoredRound
+from localdp.collector.storage.parts import StoredPart
 from localdp.collector.writer import Writer
 from localdp.discovery import Discovery
 from localdp.discovery.rounds import Round
@@ -67,10 +68,10 @@ class Held:
     created: int
     done: int | None
     discovery: Discovery
-    rounds: tuple[StoredRound, ...]
+    rounds: tuple[StoredPart, ...]
 
     @property
-    def current(self) -> StoredRound | None:
+    def current(self) -> StoredPart | None:
         """The round under way; None if all are over."""
         return None if self.done is not None else self.rounds[-1]
 
@@ -99,33 +100,33 @@ class Discoveries:
     def add(self, session: Session, discovery: Discovery, terms: DiscoveryTerms, now: int) -> bool:
         """Store a new discovery with its first round; False if it is there already."""
         settings, state = json.dumps(asdict(terms)), state_of(discovery)
-        number = discoveries.add(session, discovery.fingerprint, discovery.to_json(), settings, state, now)
-        if number is not None:
-            self._begin(session, number, discovery, terms, now)
-        return number is not None
+        fingerprint, form = discovery.fingerprint, discovery.to_json()
+        stored = collections.add(session, DISCOVERY, fingerprint, settings, now, form, state)
+        if stored is not None:
+            self._begin(session, stored.id, discovery, now)
+        return stored is not None
 
     def find(self, name: str) -> Held:
         """The discovery with this fingerprint, or with these first 16 digits of it; a `Problem` if there is none."""
         with self._database.reading() as session:
-            version = discoveries.version(session, name) if is_name(name) else None
+            version = collections.version(session, name, DISCOVERY) if is_name(name) else None
             if version is None:
                 raise unknown_discovery()
             known = self._known.get(version[0])
             if known is not None and (known.rounds[-1].number, known.done) == version[1:]:
                 return known
-            stored = discoveries.read(session, version[0])
-            rounds = tuple(discoveries.rounds(session, stored.id))
+            stored = collections.find(session, version[0])
+            assert stored is not None  # noqa: S101 (it was there in this transaction)
+            rounds = tuple(parts.of(session, stored.id))
         terms, discovery = DiscoveryTerms(**json.loads(stored.settings)), from_state(Discovery, stored.state)
-        held = Held(
-            stored.id, stored.fingerprint, stored.document, terms, stored.created, stored.done, discovery, rounds
-        )
+        held = Held(stored.id, stored.fingerprint, stored.form, terms, stored.created, stored.closed, discovery, rounds)
         self._known[stored.fingerprint] = held
         return held
 
     def every(self) -> list[Held]:
         """All discoveries, the newest first."""
         with self._database.reading() as session:
-            names = discoveries.every(session)
+            names = collections.every(session, DISCOVERY)
         return [self.find(name) for name in names]
 
     def reports(self, held: Held) -> int:
@@ -133,12 +134,12 @@ class Discoveries:
         if held.current is None:
             return 0
         with self._database.reading() as session:
-            return uploads.number_waiting(session, held.current.plan)[1]
+            return uploads.number_waiting(session, held.id, held.current.key)[1]
 
     def round(self, name: str, fingerprint: str) -> Collection:
         """What takes the uploads of a round, which may be over; a `Problem` if the discovery has no such round."""
-        collection = self._collections.find_round(fingerprint)
-        if collection is None or collection.discovery != self.find(name).id:
+        collection = self._collections.find(fingerprint, DISCOVERY)
+        if collection is None or collection.id != self.find(name).id:
             raise unknown_discovery()
         return collection
 
@@ -155,39 +156,40 @@ class Discoveries:
             if reports < LEAST_REPORTS:
                 detail = f"round {number} has {reports} reports, and needs at least {LEAST_REPORTS}: wait for more"
                 raise Problem(409, "too-few-reports", detail)
-            self._writer.run(lambda session: plans.close(session, current.plan, int(time.time())))
+            self._writer.run(lambda session: parts.close(session, held.id, current.key, int(time.time())))
             self._collections.refresh()
-            aggregate, suspect = self._counted(current.plan)
+            aggregate, suspect = self._counted(held.id, current.key)
             after = held.discovery.advance(aggregate, held.discovery.round)
             self._writer.run(lambda session: self._move_on(session, held, after, aggregate.n, suspect))
         return self.find(name)
 
-    def _counted(self, plan: int) -> tuple[Aggregate, int]:
+    def _counted(self, collection: int, key: str) -> tuple[Aggregate, int]:
         """The counts of all uploads of a round, and about how many of its reports look forged."""
-        pieces = uploads.stored(self._database, plan, _ALL_DAYS)
-        kept = [(count, body) for piece in pieces for _, count, body in piece if body is not None]
-        sizes = np.array([count for count, _ in kept], np.int64)
-        everything = DayOfUploads(0, sizes, b"".join(body for _, body in kept))
-        return counted(self._collections.by_id(plan).plan, everything, self._random)
+        pieces = uploads.stored(self._database, collection, key, _ALL_DAYS)
+        kept = [one for piece in pieces for one in piece if one.body is not None]
+        sizes, seqs = (np.array([getattr(one, name) for one in kept], np.int64) for name in ("count", "seq"))
+        everything = DayOfUploads(0, "", seqs, sizes, b"".join(one.body or b"" for one in kept))
+        return counted(self._collections.by_part(collection, key).plan, everything, self._random)
 
     def _move_on(self, session: Session, held: Held, after: Discovery, reports: int, suspect: int) -> None:
         now, number = int(time.time()), held.discovery.number
         following = number if after.done else after.number
-        if not discoveries.move_on(session, held.id, number, state_of(after), following, now if after.done else None):
+        if not collections.move_on(session, held.id, number, state_of(after), following, now if after.done else None):
             return  # another collector was first
-        discoveries.end_round(session, held.id, number, reports, suspect)
-        discoveries.mark_counted(session, held.rounds[-1].plan)
+        parts.end(session, held.id, held.rounds[-1].key, reports, suspect)
         if not after.done:
-            self._begin(session, held.id, after, held.terms, now)
+            self._begin(session, held.id, after, now)
 
-    def _begin(self, session: Session, number: int, discovery: Discovery, terms: DiscoveryTerms, now: int) -> None:
+    def _begin(self, session: Session, collection: int, discovery: Discovery, now: int) -> None:
         """Store the round under way of a discovery."""
         asked = discovery.round
-        settings = json.dumps(asdict(Terms(write_token=terms.write_token)))
-        plan = plans.add(session, asked.fingerprint, asked.plan.to_json(), settings, now, number)
-        if plan is None:
+        plan, least = asked.plan.to_json(), needed(asked, discovery.users)
+        name, key = asked.fingerprint, str(asked.number)
+        if not parts.add(
+            session,
+            StoredPart(collection, key, asked.number, name, plan, asked.to_json(), now, None, least, None, None),
+        ):
             raise StorageError("a plan or a round has the same fingerprint as this round")
-        discoveries.add_round(session, number, asked.number, plan.id, asked.to_json(), needed(asked, discovery.users))
 
     def _work(self) -> None:
         pause = self._every
@@ -204,7 +206,7 @@ class Discoveries:
     def end_rounds(self) -> None:
         """End the round of every automatic discovery that has its reports."""
         with self._database.reading() as session:
-            names = discoveries.under_way(session)
+            names = collections.every(session, DISCOVERY, open_only=True)[::-1]
         for name in names:
             held = self.find(name)
             current = held.current

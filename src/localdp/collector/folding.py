@@ -22,7 +22,8 @@ from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
-from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError
+from localdp.collector.storage.collections import PLAN
+from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError, Where
 from localdp.collector.suspects import suspect_reports
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
@@ -80,16 +81,16 @@ class Folder:
         behind = False
         try:
             with self._database.reading() as session:
-                waiting = uploads.plans_waiting(session)
+                waiting = uploads.parts_waiting(session)
         except LocalDPError as error:
             self._failed(error)
             return False
-        for plan in waiting:
+        for part in waiting:
             if self._stopping.is_set():
                 return False
             try:
-                collection = self._collections.by_id(plan)
-                if collection.discovery is None:  # a round of a discovery is counted once, when it ends
+                collection = self._collections.by_part(*part)
+                if collection.kind == PLAN:  # a round of a discovery is counted once, when it ends
                     behind |= self.fold(collection).more
             except FoldConflictError:
                 continue  # another collector counts this plan
@@ -113,10 +114,11 @@ class Folder:
             started = time.perf_counter()
             plan = collection.plan
             with self._database.reading() as session:
-                piece = session.gather(collection.id, PIECE, max(1, PIECE_BYTES // plan.mechanism.report_bytes))
+                most = max(1, PIECE_BYTES // plan.mechanism.report_bytes)
+                piece = session.gather(collection.id, collection.part, PIECE, most)
             if not piece.days:
                 return Folded(0, more=False)
-            parts = {day.day: counted(plan, day, self._random) for day in piece.days}
+            parts = [counted(plan, day, self._random) for day in piece.days]
             self._writer.run(lambda session: _count(session, piece, parts))
             self._metrics.observe("fold", time.perf_counter() - started)
             self._metrics.add("uploads_folded", piece.uploads)
@@ -143,10 +145,10 @@ def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> tuple
     return plan.aggregate(reports), suspect_reports(reports, day.sizes, random)
 
 
-def _count(session: Session, piece: Gathered, parts: dict[int, tuple[Aggregate, int]]) -> None:
+def _count(session: Session, piece: Gathered, parts: list[tuple[Aggregate, int]]) -> None:
     """Mark uploads and add their counts, in the transaction of this session."""
-    if not session.try_lock(piece.plan) or not session.mark(piece):
+    if not session.try_lock(piece.collection) or not session.mark(piece):
         raise FoldConflictError("another collector counts these uploads")
-    for day in piece.days:
-        part, suspect = parts[day.day]
-        aggregates.add(session, piece.plan, day.day, part.n, part.counts, suspect)
+    for day, (part, suspect) in zip(piece.days, parts, strict=True):
+        where = Where(piece.collection, piece.part, day.segment)
+        aggregates.add(session, where, day.day, part.n, part.counts, suspect)

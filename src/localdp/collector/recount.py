@@ -4,45 +4,55 @@ from __future__ import annotations
 
 import numpy as np
 
-from localdp.collector.storage import Database, aggregates, plans, uploads
-from localdp.collector.storage.database import AGGREGATE, BATCH
+from localdp.collector.storage import Database, aggregates, collections, parts, uploads
+from localdp.collector.storage.collections import PLAN
+from localdp.collector.storage.database import AGGREGATE, BATCH, Where
+from localdp.collector.storage.parts import StoredPart
 from localdp.plan import Aggregate, Plan, Reports
 
 _ALL_DAYS = (-(2**40), 2**40)
 
 
-def counted_again(database: Database, stored: plans.StoredPlan) -> dict[int, Aggregate]:
-    """The aggregate of each day of a plan, from the uploads themselves; all of them must still have their bodies."""
-    plan = Plan.from_json(stored.document)
-    found: dict[int, Aggregate] = {}
+def counted_again(database: Database, part: StoredPart) -> dict[tuple[str, int, int], Aggregate]:
+    """The aggregate of each segment, day and standing of a part, from the uploads themselves, which must be there."""
+    plan = Plan.from_json(part.plan)
+    found: dict[tuple[str, int, int], Aggregate] = {}
     for kind in (BATCH, AGGREGATE):
-        for piece in uploads.stored(database, stored.id, _ALL_DAYS, kind):
-            for day, _, body in piece:
-                if body is None:
+        for piece in uploads.stored(database, part.collection, part.key, _ALL_DAYS, kind):
+            for one in piece:
+                if one.body is None:
                     raise ValueError("the bodies of some uploads were dropped, so they cannot be counted again")
-                part = plan.aggregate(reports_in(body, plan)) if kind == BATCH else Aggregate.from_bytes(body)
-                found.setdefault(day, Aggregate(plan)).merge(part, repeated=True)
+                counted = (
+                    plan.aggregate(reports_in(one.body, plan)) if kind == BATCH else Aggregate.from_bytes(one.body)
+                )
+                key = (one.segment, one.day, one.standing)
+                found.setdefault(key, Aggregate(plan)).merge(counted, repeated=True)
     return found
 
 
 def differences(database: Database) -> list[str]:
-    """One sentence for each plan and day whose aggregate is not what its uploads give. All must be counted."""
+    """One sentence for each part and day whose aggregate is not what its uploads give. All must be counted."""
     with database.reading() as session:
-        every = [plans.find(session, fingerprint) for _, fingerprint, _ in plans.every(session)]
+        every = [parts.find(session, fingerprint) for _, _, fingerprint, _ in parts.every(session)]
+        kinds = {one.collection: collections.by_id(session, one.collection).kind for one in every if one is not None}
     wrong = []
-    for stored in every:
-        if stored is None or stored.discovery is not None:  # a round of a discovery is counted when it ends
+    for part in every:
+        if part is None or kinds[part.collection] != PLAN:  # a round of a discovery is counted when it ends
             continue
-        again = counted_again(database, stored)
+        again = counted_again(database, part)
+        size = Plan.from_json(part.plan).domain.size
+        name = f"part {part.fingerprint[:16]}"
         with database.reading() as session:
-            days = aggregates.days(session, stored.id)
-            size = Plan.from_json(stored.document).domain.size
-            for day in days:
-                n, counts = aggregates.merged(session, stored.id, [day], size)
-                expected = again.pop(day.day, None)
-                if expected is None or expected.n != n or not np.array_equal(expected.counts, counts):
-                    wrong.append(f"plan {stored.fingerprint[:16]}, day {day.day}: {n} counted, and others are stored")
-        wrong += [f"plan {stored.fingerprint[:16]}, day {day}: {one.n} are not counted" for day, one in again.items()]
+            for segment in aggregates.segments(session, part.collection, part.key):
+                where = Where(part.collection, part.key, segment)
+                rows = aggregates.days(session, where)
+                for day, standing in sorted({(row.day, row.standing) for row in rows}):
+                    both = [row for row in rows if (row.day, row.standing) == (day, standing)]
+                    n, counts = aggregates.merged(session, where, both, size)
+                    expected = again.pop((segment, day, standing), Aggregate(Plan.from_json(part.plan)))
+                    if expected.n != n or not np.array_equal(expected.counts, counts):
+                        wrong.append(f"{name}, day {day}: {n} counted, and others are stored")
+        wrong += [f"{name}, day {day}: {one.n} are not counted" for (_, day, _), one in again.items()]
     return wrong
 
 

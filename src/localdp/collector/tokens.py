@@ -67,7 +67,7 @@ class Tokens:
         lasts = _REMEMBERED if self._database.shared else 1e12
         return time.monotonic() - self._read_at < lasts
 
-    def check(self, authorization: str | None, scope: str, plan: int | None = None) -> StoredToken:
+    def check(self, authorization: str | None, scope: str, collection: int | None = None) -> StoredToken:
         """The token in an Authorization header, if it is valid for this scope; otherwise a `Problem`, 401 or 403."""
         kind, _, token = (authorization or "").partition(" ")
         if kind.lower() != "bearer" or not token.strip():
@@ -75,8 +75,8 @@ class Tokens:
         found = self._find(digest_of(token.strip()))
         if found is None:
             raise unauthorized("this token is not valid here: it is unknown, or it was revoked")
-        if found.scope not in (scope, "admin") or (found.plan is not None and found.plan != plan):
-            where = "" if found.plan is None else ", for one plan"
+        if found.scope not in (scope, "admin") or (found.collection is not None and found.collection != collection):
+            where = "" if found.collection is None else ", for one plan"
             raise Problem(403, "wrong-scope", f"this needs the scope {scope}, and the token has {found.scope}{where}")
         return found
 

@@ -198,12 +198,36 @@ def check_release(case: Case) -> None:
     )
 
 
+def check_other_answers(case: Case) -> None:
+    """Sets of items, and values of people who are asked again, are made into reports and counted like single items.
+
+    Catches an engine that takes every value for one item of a list.
+    """
+    pa = load_pyarrow()
+    sets = pa.array([[3, 5], [], [5], [0, 1, 2]] * 25, pa.list_(pa.int64()))
+    for plan, values in (
+        (Plan(_ITEMS, epsilon=4.0, set_size=3), sets),
+        (Plan(_ITEMS, epsilon=4.0, once=2.0), pa.array(list(range(_ITEMS)) * 5)),
+    ):
+        table = pa.table({"value": values})
+        frame = case.engine.frame([table.slice(0, 30), table.slice(30)])
+        made = case.engine.privatize(frame, plan, out=str(case.folder / f"out-{plan.fingerprint[:8]}"))
+        found = case.engine.aggregate(made, plan)
+        rows = np.array([list(report) for report in case.engine.table(made).column("report").to_pylist()], np.uint8)
+        _require_same(case, found, _counted(plan, Reports(plan, rows)), f"the reports of {plan.question!r}")
+        require(
+            isinstance(found, Aggregate) and found.n == len(table),
+            f"{case.engine.name}: {len(table)} answers to {plan.question!r} became {getattr(found, 'n', 0)} reports",
+        )
+
+
 ENGINE_CHECKS: tuple[Callable[[Case], None], ...] = (
     check_columns_and_groups,
     check_bad_rows,
     check_files,
     check_other_plans,
     check_release,
+    check_other_answers,
 )
 """Each takes a `Case`."""
 
@@ -216,7 +240,7 @@ def _example(mechanism: str, seed: int) -> tuple[Plan, Reports]:
 
 def _counted(plan: Plan, reports: Reports) -> Aggregate:
     """The counts by the definition: one item after the other."""
-    supported = [int(plan.mechanism.supports(reports.rows, item).sum()) for item in range(plan.domain.size)]
+    supported = [int(plan.mechanism.supports(reports.rows, item).sum()) for item in range(plan.mechanism.outcomes)]
     return Aggregate(plan, np.array(supported, np.int64), len(reports))
 
 

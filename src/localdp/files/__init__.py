@@ -20,6 +20,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domain import Domain
-from localdp.errors import DataFileError, UnknownItemError
+from localdp.errors import DataFileError, InvalidInputError, UnknownItemError
 from localdp.files.arrow import ArrowFormat
 from localdp.files.base import UNKNOWN as UNKNOWN
 from localdp.files.base import Format, Write
@@ -37,8 +38,10 @@ from localdp.files.columns import piece_rows as piece_rows
 from localdp.files.csv import STANDARD, CsvFormat
 from localdp.files.parquet import ParquetFormat
 from localdp.formats.atomic_write import atomic_write
+from localdp.held import Held, OneEach
 from localdp.items import Item
 from localdp.plan import Plan, Reports
+from localdp.questions import Question
 from localdp.table import Table
 from localdp.types import Progress
 from localdp.validation import checked_regular_file, shown
@@ -95,6 +98,47 @@ def indices(
             places[unknown] = rest
         row += places.size
         yield places
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What people answered in some rows of a file, and what was left out of it: people, and items of their sets."""
+
+    held: Held
+    people_left_out: int = 0
+    items_left_out: int = 0
+
+
+def answers(
+    path: str | os.PathLike[str],
+    column: str | None,
+    question: Question,
+    *,
+    header: bool | None = None,
+    separator: str = ";",
+    known_only: bool = True,
+    progress: Progress | None = None,
+) -> Iterator[Answers]:
+    """Yield the answers to a question in a column, in pieces; those to `Choices` also from a file of transactions.
+
+    Values that the question does not list are left out, or with `known_only` an `UnknownItemError` gives the row.
+    """
+    transactions = Path(path).suffix.lower() == TRANSACTIONS
+    if transactions and question.layout != "sets":
+        raise InvalidInputError(f"{path} holds sets of items, and in this plan every user holds one item")
+    if question.layout == "sets":
+        listed = None if transactions else format_of(path).with_header(header)
+        options: dict[str, Any] = {"separator": separator, "known_only": known_only, "progress": progress}
+        for held, left_out in sets(path, column, question.cells, listed, **options):
+            yield Answers(held, items_left_out=left_out)
+    elif question.layout == "items":
+        for found in indices(path, column, question.cells, header=header, known_only=known_only, progress=progress):
+            known = found[found != UNKNOWN]
+            yield Answers(OneEach(known), people_left_out=found.size - known.size)
+    else:
+        file_format = format_of(path).with_header(header)
+        for values, _ in file_format.values(checked_regular_file(path, DataFileError), column, progress):
+            yield Answers(question.read(values))
 
 
 def items(path: str | os.PathLike[str], column: str | None, *, header: bool | None = None) -> tuple[list[Item], str]:

@@ -41,9 +41,10 @@ again, and `choice` decides what `auto` takes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, UnknownMechanismError
 from localdp.formats import bitstrings
@@ -113,6 +114,7 @@ __all__ = [
     "create",
     "independent_counts",
     "kind_named",
+    "offered",
     "register",
     "require_sum",
     "thresholds",
@@ -183,6 +185,13 @@ def register(kind: _Kind) -> _Kind:
 def kind_named(name: str) -> type[Mechanism] | None:
     """The class of the mechanism with this name, in the library or registered; None if there is none."""
     return MECHANISMS.get(name) or CHAINS.get(name) or SET_MECHANISMS.get(name) or _REGISTRY.get(name)
+
+
+def offered(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the library's mechanisms that can be made with these options: `once`, or `set_size`, or none."""
+    if "once" in options:
+        return tuple(CHAINS)
+    return (*MECHANISMS, *SET_MECHANISMS) if "set_size" in options else tuple(MECHANISMS)
 
 
 def create(

@@ -40,13 +40,14 @@ from localdp.held import Held
 from localdp.kernels import chunks
 from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.observation import Observation, Supported
+from localdp.mechanisms.observation import Observation, Supported, Through
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_size
 
 _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a second
+_LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
 _GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
@@ -60,7 +61,7 @@ class Mechanism(AskedAgain):
 
     - sets `name`, and `exactly_pure` and `counts_pairs` where the defaults are wrong;
     - writes `configure`, `p`, `q`, `ratio`, `report_bits`, `parameters`, `randomize`, `supports` and `channel`;
-    - or, for one that is not pure, `outcomes` and `observe` instead of `p` and `q`; `supports` then tells whether a
+    - or, for one that is not pure, `outcomes` and `chance` instead of `p` and `q`; `supports` then tells whether a
       report has an outcome;
     - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster;
     - where there are options, or where reports perturb a permanent response, replaces what `chains` replaces.
@@ -158,9 +159,14 @@ class Mechanism(AskedAgain):
         """How many numbers `count` returns. Of a pure mechanism, there is one for each item."""
         return self.size
 
+    def chance(self, item: int, outcome: int) -> Fraction:
+        """The exact probability that the report of a user who holds the item has this outcome."""
+        p, q = self._exact_pair
+        return p if item == outcome else q
+
     def observe(self, counts: Counts, n: int) -> Observation:
         """What the counts of n reports say about how many users hold each item."""
-        return Supported(counts, n, *self._exact_pair)
+        return Supported(counts, n, *self._exact_pair) if self.pure else Through(counts, n, self._outcome_law)
 
     def count(self, rows: Rows) -> Counts:
         """How many of the reports support each item. This default is slow: it looks at one item after the other."""
@@ -182,6 +188,11 @@ class Mechanism(AskedAgain):
     def complete(self, sums: Counts, n: int) -> Counts:  # noqa: ARG002 (some mechanisms need n)
         """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
         return sums
+
+    @property
+    def most_supported(self) -> int | None:
+        """The most items that one report can support, and so also a forged one; None if that is not known."""
+        return None
 
     def validate_counts(self, counts: Counts, n: int) -> None:
         """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
@@ -213,6 +224,18 @@ class Mechanism(AskedAgain):
     def _exact_pair(self) -> tuple[Fraction, Fraction]:
         """p* and q*, exactly. Everything below starts from this pair, so that `p` and `q` are evaluated only once."""
         return self.p, self.q
+
+    @cached_property
+    def _outcome_law(self) -> Vector:
+        """The probability of each outcome, a column, for each item, a row, where outcomes exclude each other."""
+        if self.size * self.outcomes > _LARGEST_LAW:
+            raise ChannelTooLargeError(f"{self.name} on {self.size} items has too many outcomes to invert its law")
+        return np.array([[float(self.chance(i, o)) for o in range(self.outcomes)] for i in range(self.size)])
+
+    @property
+    def outcome_chances(self) -> tuple[float, float]:
+        """The largest and the smallest probability of an outcome, whatever the user holds."""
+        return (self.p_star, self.q_star) if self.pure else (1.0, 0.0)
 
     @cached_property
     def p_star(self) -> float:

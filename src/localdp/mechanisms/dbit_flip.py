@@ -115,6 +115,10 @@ class DBitFlip(PureMechanism):
             fields[:, answer] |= np.where(held[:, answer], own, other).astype(np.uint64) << np.uint64(self.item_bits)
         return bitstrings.from_fields(fields, self.item_bits + 1)
 
+    @property
+    def most_supported(self) -> int:
+        return self.answers
+
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         items = self._items(self.fields(rows))

@@ -103,6 +103,10 @@ class HadamardResponse(PureMechanism):
         walsh_hadamard(transformed)
         return np.asarray((transformed[1 : self.size + 1] + n) >> 1)
 
+    @property
+    def most_supported(self) -> int:
+        return self.size  # column 0 supports all items
+
     def channel(self) -> Channel:
         order = 1 << self.order_bits
         self._check_channel(order)

@@ -64,6 +64,10 @@ class LinearLocalHashing(HashedMechanism):
     def hashed(self, functions: Functions, items: Words) -> Symbols:
         return linear_hash.linear_hash(functions, items, self.degree, self.symbol_bits)
 
+    @property
+    def most_supported(self) -> int:
+        return min(self.size, 1 << (self.degree - self.symbol_bits))
+
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         # The bytes of the multiplier, one after the other: to make integers of them would take five times as long.

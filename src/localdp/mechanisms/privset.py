@@ -194,6 +194,10 @@ class PrivSet(SetMechanism):
             any_subset += drawn < self.subset - any_subset
         return np.where(chosen <= len(self.hits), chosen, any_subset).astype(np.int64)
 
+    @property
+    def most_supported(self) -> int:
+        return self.subset
+
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():

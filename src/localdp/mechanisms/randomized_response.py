@@ -54,6 +54,10 @@ class RandomizedResponse(PureMechanism):
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         return bitstrings.from_integers(self.response.perturb(values.astype(np.uint64), source), self.report_bits)
 
+    @property
+    def most_supported(self) -> int:
+        return 1
+
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         largest = self.size - 1

@@ -137,6 +137,11 @@ class PaddingAndSampling(SetMechanism):
         own = padded[np.minimum(sets.starts + place, sets.items.size)]
         return np.where(place < sets.sizes, own, padding)
 
+    @property
+    def most_supported(self) -> int | None:
+        most = self.inner.most_supported
+        return None if most is None else min(most, self.size)
+
     def validate(self, rows: Rows) -> None:
         self.inner.validate(rows)
 

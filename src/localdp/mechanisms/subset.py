@@ -59,6 +59,10 @@ class SubsetSelection(BitmapMechanism):
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         return draw_subsets(source, values, self.size, self.subset, self.keep)
 
+    @property
+    def most_supported(self) -> int:
+        return self.subset
+
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():

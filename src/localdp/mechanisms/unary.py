@@ -21,6 +21,10 @@ from localdp.types import Counts, Indices, Rows, Words
 class IndependentBits(BitmapMechanism):
     """A report whose bits are independent: the held item's is set with probability p*, each other one with q*."""
 
+    @property
+    def most_supported(self) -> int:
+        return self.size
+
     def channel(self) -> Channel:
         self._check_channel(1 << self.size)
         reports = range(2**self.size)

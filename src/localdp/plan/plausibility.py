@@ -278,8 +278,8 @@ def _repeated(drawn: Words, known: int, chance: float, level: float) -> tuple[fl
 
 def _support_p_value(mechanism: Mechanism, rows: Rows, level: float) -> float:
     """The p-value of the items with the most and the fewest reports; 1 without counting if it cannot give alarm."""
-    n, sides = len(rows), 2 * mechanism.size
-    p, q = mechanism.p_star, mechanism.q_star
+    n, sides = len(rows), 2 * mechanism.outcomes
+    p, q = mechanism.outcome_chances
     if sides * max(p**n, (1 - q) ** n) > level and sides * min(p**n, (1 - q) ** n) > level:
         return 1.0
     counts = mechanism.tally(rows)

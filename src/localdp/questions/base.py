@@ -59,6 +59,9 @@ class Question(Frozen, ABC):
         """The cells of one person, in ascending order."""
         return tuple(self.read([value]).items.tolist())
 
+    layout: ClassVar[str] = "values"
+    """How answers stand in the column of a file: "values" for `read`, "items", or "sets" of items."""
+
     def typed(self, text: str) -> Any:
         """The answer that somebody typed."""
         return typed(text, self.cells.items)
@@ -80,9 +83,9 @@ class Question(Frozen, ABC):
         """The calibrated frequencies of the cells, as people read them."""
         return calibrated
 
-    def describe(self) -> str:
-        """What a person answers with, in a few words for people who make plans."""
-        return f"{self.cells.size:,} items"
+    def describe(self, where: str = "") -> str:
+        """What a person answers with, for people who make plans; `where` says in brackets where the items are from."""
+        return f"{self.cells.size:,} items{where}"
 
     # What is derived.
 

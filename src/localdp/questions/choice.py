@@ -22,6 +22,7 @@ class Choice(Question):
 
     name = "choice"
     words = Words(answer="one item", example="'tea'")
+    layout = "items"
 
     def __init__(self, items: Domain | int | Iterable[Item], other: Item | None = None) -> None:
         self.cells = domain_with(items, other)

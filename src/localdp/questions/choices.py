@@ -23,6 +23,7 @@ class Choices(Question):
 
     name = "choices"
     words = Words(answer="one set of items", example="['tea', 'milk']")
+    layout = "sets"
 
     def __init__(self, items: Domain | int | Iterable[Item], most: int = 4, other: Item | None = None) -> None:
         self.cells = domain_with(items, other)
@@ -41,8 +42,8 @@ class Choices(Question):
     def options(self) -> dict[str, Any]:
         return {"set_size": self.most}
 
-    def describe(self) -> str:
-        return f"{super().describe()}, sets of up to {self.most} of them"
+    def describe(self, where: str = "") -> str:
+        return f"{super().describe(where)}, sets of up to {self.most} of them"
 
     def details(self) -> dict[str, Any]:
         return {**self.cells.to_json(), "most": self.most}

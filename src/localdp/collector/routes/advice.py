@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.advice import Option, advise
-from localdp.advice.options import every_option
-from localdp.advice.shapes import shaped
 from localdp.collector.problems import invalid
 from localdp.collector.routes.route import Parameter, Route, json_response
 from localdp.collector.service import Service
-from localdp.mechanisms import create
 from localdp.reading import number, whole_number
 
 _MOST_USERS = 10**12
-_SETS = (
-    "Each report is about one item of a person's set, drawn at random: the more items people may hold, the less a "
-    "report tells, and the larger the error."
-)
 
 
 async def advice(service: Service, request: Request) -> Response:
@@ -39,20 +31,14 @@ async def advice(service: Service, request: Request) -> Response:
 
 
 def _advice(items: int, users: int, epsilon: float, once: float | None, set_size: int | None) -> dict[str, Any]:
-    options: Iterable[Option]
-    if set_size is None:
-        found = advise(items, users, epsilon=epsilon, once=once)
-        recommended, why, options = found.recommended, found.why[:2], found.options
-    else:
-        recommended = create("auto", items, epsilon, once=once, set_size=set_size).mechanism.name
-        why, options = (_SETS,), every_option(epsilon, (shaped("equal", items, users),), once, set_size)
+    found = advise(items, users, epsilon=epsilon, once=once, set_size=set_size, like="equal")
     return {
         "items": items,
         "users": users,
         "epsilon": epsilon,
-        "recommended": recommended,
-        "why": list(why),
-        "options": [_option(option, users) for option in options],
+        "recommended": found.recommended,
+        "why": list(found.why[:2]),
+        "options": [_option(option, users) for option in found.options],
     }
 
 

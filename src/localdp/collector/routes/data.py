@@ -85,13 +85,13 @@ def _written(service: Service, collection: Collection, days: tuple[int, int]) ->
         with files.reports_writer(path, collection.plan) as write:
             gathered: list[bytes] = []
             size = 0
-            for piece in uploads.stored(service.database, collection.id, days):
-                for _, count, body in piece:
-                    if body is None:
-                        dropped += count
+            for piece in uploads.stored(service.database, collection.id, collection.part, days):
+                for one in piece:
+                    if one.body is None:
+                        dropped += one.count
                         continue
-                    gathered.append(body)
-                    size += len(body)
+                    gathered.append(one.body)
+                    size += len(one.body)
                     if size >= _PIECE_BYTES:
                         write(reports_in(b"".join(gathered), collection.plan))
                         gathered, size = [], 0
@@ -113,15 +113,15 @@ async def add_aggregate(service: Service, request: Request) -> Response:
         sources = aggregate.sources or {hashlib.sha256(data).hexdigest()}
 
         def job(session: Session) -> bool:
-            if not session.open_plans([collection.id]):
+            if not session.open_parts([(collection.id, collection.part)]):
                 raise closed()
-            if not uploads.import_aggregate(session, key, collection.id, day, aggregate.n, data):
+            if not uploads.import_aggregate(session, key, collection.where, day, aggregate.n, data):
                 return False
             if not aggregates.claim_sources(session, collection.id, sources):
                 raise Problem(
                     409, "counted-before", "reports in this aggregate were imported before, and would count twice"
                 )
-            aggregates.add(session, collection.id, day, aggregate.n, aggregate.counts)
+            aggregates.add(session, collection.where, day, aggregate.n, aggregate.counts)
             return True
 
         new = await service.writer.call(job)

@@ -18,7 +18,7 @@ from localdp.collector.problems import Problem, invalid
 from localdp.collector.routes import uploads
 from localdp.collector.routes.route import Parameter, Route, json_body, json_response
 from localdp.collector.service import Service
-from localdp.collector.storage.plans import SHORT
+from localdp.collector.storage.collections import SHORT
 from localdp.studies.series import LEAST_REPORTS
 from localdp.validation import checked_level
 
@@ -67,7 +67,7 @@ async def current(service: Service, request: Request) -> Response:
     held = await _held(service, request)
     if held.current is None:
         raise Problem(410, "discovery-done", "this discovery is done, and asks nothing any more")
-    return _tagged(request, held.current.document, held.discovery.round.fingerprint, "public, no-cache")
+    return _tagged(request, held.current.document, held.current.fingerprint, "public, no-cache")
 
 
 async def advance(service: Service, request: Request) -> Response:

@@ -13,7 +13,8 @@ from localdp.collector.collections import Collection, Terms, iso_day, iso_moment
 from localdp.collector.problems import Problem
 from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.service import Service
-from localdp.collector.storage import aggregates, plans, uploads
+from localdp.collector.storage import aggregates, collections, uploads
+from localdp.collector.storage.collections import SHORT
 from localdp.plan import Plan
 
 
@@ -69,7 +70,7 @@ async def close(service: Service, request: Request) -> Response:
     """Take no more uploads, from now on. A plan that is closed stays so."""
     collection = await service.collection(request.path_params["plan"])
     now = int(time.time())
-    await service.writer.call(lambda session: plans.close(session, collection.id, now))
+    await service.writer.call(lambda session: collections.close(session, collection.id, now))
     await service.in_thread(service.collections.refresh)
     return json_response(
         await service.in_thread(described, service, await service.collection(collection.plan.fingerprint))
@@ -82,20 +83,20 @@ def _all(service: Service) -> list[dict[str, Any]]:
 
 def _by_day(service: Service, collection: Collection) -> list[dict[str, Any]]:
     with service.database.reading() as session:
-        days = aggregates.days(session, collection.id)
+        days = aggregates.days(session, collection.where)
     return [{"day": iso_day(one.day), "reports": one.n, "suspect": one.suspect} for one in days]
 
 
 def described(service: Service, collection: Collection) -> dict[str, Any]:
     """A collection as a JSON value: the plan in figures, what was asked for, and how far it is."""
     with service.database.reading() as session:
-        days = aggregates.days(session, collection.id)
+        days = aggregates.days(session, collection.where)
         waiting_uploads, waiting_reports = uploads.number_waiting(session, collection.id)
-        closed = plans.closed_at(session, collection.id)
+        closed = collections.closed_at(session, collection.id)
     counted = sum(day.n for day in days)
     return {
         "fingerprint": collection.plan.fingerprint,
-        "short": collection.plan.fingerprint[: plans.SHORT],
+        "short": collection.plan.fingerprint[:SHORT],
         "state": "closed" if closed is not None else collection.state(time.time()),
         "created": iso_moment(collection.created),
         "closed": None if closed is None else iso_moment(closed),

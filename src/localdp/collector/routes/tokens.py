@@ -83,7 +83,7 @@ def _described(service: Service, token: StoredToken) -> dict[str, Any]:
         "id": token.id,
         "name": token.name,
         "scope": token.scope,
-        "plan": None if token.plan is None else service.collections.by_id(token.plan).plan.fingerprint,
+        "plan": None if token.collection is None else service.collections.by_part(token.collection).plan.fingerprint,
         "created": iso_moment(token.created),
         "revoked": None if token.revoked is None else iso_moment(token.revoked),
     }

@@ -88,7 +88,8 @@ class Uploads(Endpoint):
                 raise too_many(count, service.settings.most_reports)
             key = key_of(collection.fingerprint_bytes, upload_id)
             try:
-                outcome = await service.writer.submit(NewUpload(key, collection.id, day_of(now), count, rows))
+                upload = NewUpload(key, collection.id, collection.part, day_of(now), count, rows)
+                outcome = await service.writer.submit(upload)
             except QueueFullError as error:
                 raise busy(str(error)) from None
         finally:

@@ -1,4 +1,4 @@
-"""Where the collector keeps plans, tokens, uploads and aggregates: SQLite or PostgreSQL.
+"""Where the collector keeps collections, tokens, uploads and aggregates: SQLite or PostgreSQL.
 
 `database.py` says what a database must do, `sqlite.py` and `postgres.py` do it, and `schema.py` has the tables. The
 other files hold the questions that are asked of it, one file for each table, in SQL that both databases understand.

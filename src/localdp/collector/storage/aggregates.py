@@ -1,4 +1,8 @@
-"""The table of aggregates: the counts of each plan and UTC day."""
+"""The table of aggregates: counts by collection, part, segment and UTC day.
+
+Uploads that look forged, and those that were taken back, are counted in rows of their own (`standing`), so that they
+can be left out or added. What readers have not seen yet is in rows of its own too (`released` 0).
+"""
 
 from __future__ import annotations
 
@@ -7,66 +11,83 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.database import Session, Where
 from localdp.types import Counts
+
+COUNTED, SUSPECT, TAKEN_BACK = 0, 1, 2
+"""The standings of an upload: counted, set aside because it looks forged, or taken back by an administrator."""
+
+_ROW = "collection = ? AND part = ? AND segment = ? AND day = ? AND standing = ? AND released = ?"
+_COLUMNS = "SELECT day, standing, released, block, n, suspect, changes, version FROM aggregates"
 
 
 @dataclass(frozen=True)
 class Day:
-    """A day of a plan, without its counts. The version changes whenever the counts do."""
+    """A row of the table without its counts. The version changes whenever the counts do.
+
+    `suspect` of the n reports look forged and are counted all the same, as was done once. `changes` is how many
+    reports were added or removed since the last release, and `block` the first of the days that are released together.
+    """
 
     day: int
+    standing: int
+    released: bool
+    block: int | None
     n: int
     suspect: int
+    changes: int
     version: int
 
 
-def add(session: Session, plan: int, day: int, n: int, counts: Counts, suspect: int = 0) -> None:
-    """Add counts to the aggregate of a day. `suspect` of the n reports look forged."""
+def add(
+    session: Session, where: Where, day: int, n: int, counts: Counts, suspect: int = 0, standing: int = COUNTED
+) -> None:
+    """Add counts to those of a day that are not released yet; negative ones are taken away.
+
+    `suspect` of the n reports look forged.
+    """
+    row = (*where, day, standing, 0)
     session.execute(
-        "INSERT INTO aggregates (plan, day, n, suspect, version, counts) VALUES (?, ?, 0, 0, 0, ?) "
-        "ON CONFLICT DO NOTHING",
-        (plan, day, b""),
+        "INSERT INTO aggregates (collection, part, segment, day, standing, released, n, suspect, changes, version, "
+        "counts) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?) ON CONFLICT DO NOTHING",
+        (*row, b""),
     )
     # First the number, which locks the row against other collectors, then what depends on it.
     session.change(
-        "UPDATE aggregates SET n = n + ?, suspect = suspect + ?, version = version + 1 WHERE plan = ? AND day = ?",
-        (n, suspect, plan, day),
+        f"UPDATE aggregates SET n = n + ?, suspect = suspect + ?, changes = changes + ?, version = version + 1 WHERE {_ROW}",  # noqa: S608, E501
+        (n, suspect, abs(n), *row),
     )
-    total = _counts(session, plan, day, counts.size) + counts
-    session.change(
-        "UPDATE aggregates SET counts = ? WHERE plan = ? AND day = ?", (total.astype("<i8").tobytes(), plan, day)
-    )
+    total = _counts(session, row, counts.size) + counts
+    session.change(f"UPDATE aggregates SET counts = ? WHERE {_ROW}", (total.astype("<i8").tobytes(), *row))  # noqa: S608
 
 
-def days(session: Session, plan: int) -> list[Day]:
-    """The days of a plan that have counts, in order."""
-    rows = session.execute("SELECT day, n, suspect, version FROM aggregates WHERE plan = ? ORDER BY day", (plan,))
-    return [Day(*row) for row in rows]
+def days(session: Session, where: Where) -> list[Day]:
+    """The rows that there are, by day."""
+    sql = f"{_COLUMNS} WHERE collection = ? AND part = ? AND segment = ? ORDER BY day, standing, released"
+    return [Day(row[0], row[1], bool(row[2]), *row[3:]) for row in session.execute(sql, where)]
 
 
-def merged(session: Session, plan: int, of: Iterable[Day], size: int) -> tuple[int, Counts]:
-    """The number of users and the counts of these days together."""
+def segments(session: Session, collection: int, part: str = "") -> list[str]:
+    """The segments of a part that have counts."""
+    sql = "SELECT DISTINCT segment FROM aggregates WHERE collection = ? AND part = ? ORDER BY segment"
+    return [row[0] for row in session.execute(sql, (collection, part))]
+
+
+def merged(session: Session, where: Where, of: Iterable[Day], size: int) -> tuple[int, Counts]:
+    """The number of users and the counts of these rows together."""
     n, counts = 0, np.zeros(size, np.int64)
     for one in of:
         n += one.n
-        counts += _counts(session, plan, one.day, size)
+        counts += _counts(session, (*where, one.day, one.standing, int(one.released)), size)
     return n, counts
 
 
-def totals(session: Session) -> dict[int, int]:
-    """The number of counted reports of every plan."""
-    return {row[0]: int(row[1]) for row in session.execute("SELECT plan, SUM(n) FROM aggregates GROUP BY plan")}
-
-
-def claim_sources(session: Session, plan: int, sources: Iterable[str]) -> bool:
+def claim_sources(session: Session, collection: int, sources: Iterable[str]) -> bool:
     """Note what an imported aggregate was made from; False if something of it was counted before."""
-    return all(
-        session.change("INSERT INTO sources (plan, source) VALUES (?, ?) ON CONFLICT DO NOTHING", (plan, source))
-        for source in sorted(sources)
-    )
+    sql = "INSERT INTO sources (collection, source) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    return all(session.change(sql, (collection, source)) for source in sorted(sources))
 
 
-def _counts(session: Session, plan: int, day: int, size: int) -> Counts:
-    ((data,),) = session.execute("SELECT counts FROM aggregates WHERE plan = ? AND day = ?", (plan, day))
+def _counts(session: Session, row: tuple[int, str, str, int, int, int], size: int) -> Counts:
+    ((data,),) = session.execute(f"SELECT counts FROM aggregates WHERE {_ROW}", row)  # noqa: S608
     return np.frombuffer(bytes(data), "<i8").astype(np.int64) if data else np.zeros(size, np.int64)

@@ -33,24 +33,37 @@ class FoldConflictError(StorageError):
     """Somebody else has counted these uploads in the meantime, so they are not counted again."""
 
 
+class Where(NamedTuple):
+    """Where counts belong, beside their day: a collection, the key of its part, and a segment."""
+
+    collection: int
+    part: str = ""
+    segment: str = ""
+
+
 class NewUpload(NamedTuple):
-    """An upload on its way into the database. `key` identifies its plan and upload id; `body` is the reports' rows.
+    """An upload on its way into the database. `key` identifies its part and upload id; `body` is the reports' rows.
 
     A tuple, because thousands are made every second, and a frozen dataclass takes four times as long.
     """
 
     key: bytes
-    plan: int
+    collection: int
+    part: str
     day: int
     reports: int
     body: bytes
+    segment: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class DayOfUploads:
-    """Uploads of one day that are not counted yet: the number of reports of each, and their rows all together."""
+    """Uploads of one day and segment that are not counted yet: their numbers in the database (`seqs`), the number of
+    reports of each, and their rows all together."""
 
     day: int
+    segment: str
+    seqs: Counts
     sizes: Counts
     rows: bytes
 
@@ -67,9 +80,10 @@ class DayOfUploads:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Uploads of one plan that are not counted yet. `handle` is what `mark` needs; `more` says whether others wait."""
+    """Uploads of one part that are not counted yet. `handle` is what `mark` needs; `more` says whether others wait."""
 
-    plan: int
+    collection: int
+    part: str
     days: tuple[DayOfUploads, ...]
     handle: Any
     more: bool
@@ -96,12 +110,12 @@ class Session(ABC):
         """Store uploads whose keys are all different, and return the keys that were new."""
 
     @abstractmethod
-    def open_plans(self, plans: Sequence[int]) -> set[int]:
-        """Those of the plans that are not closed. They cannot be closed before this transaction has ended."""
+    def open_parts(self, parts: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
+        """Those of the parts, by collection and key, that are not closed. They stay so until the transaction ends."""
 
     @abstractmethod
-    def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
-        """Some uploads of a plan that are not counted yet, in the order in which they came.
+    def gather(self, collection: int, part: str, most: int, most_reports: int) -> Gathered:
+        """Some uploads of a part that are not counted yet, in the order in which they came.
 
         They are at most `most`, with `most_reports` reports in all, or the first upload alone.
         """
@@ -111,8 +125,8 @@ class Session(ABC):
         """Mark uploads as counted; False if these are not all that would be marked, and nothing may be counted."""
 
     @abstractmethod
-    def try_lock(self, plan: int) -> bool:
-        """Claim the folding of a plan until the end of the transaction; False if another collector has claimed it."""
+    def try_lock(self, collection: int) -> bool:
+        """Claim the counts of a collection until the transaction ends; False if another collector has claimed them."""
 
 
 class Database(ABC):

@@ -35,24 +35,33 @@ _MIGRATION = 0
 _PATIENCE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "tcp_user_timeout": 40_000}
 """How long a server may be silent (seconds; the last in milliseconds), unless the URL says otherwise. Without it, the
 writer would wait for hours for a server that has vanished from the network."""
+WORDS = {
+    "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "bytes": "BYTEA",
+    "name": "'c' || left(replace(gen_random_uuid()::text, '-', ''), 20)",
+}
+_INSERTED = ("key", "collection", "part", "segment", "day", "reports", "body")
 _INSERT = f"""
-INSERT INTO uploads (key, plan, day, kind, count, folded, body)
-SELECT key, plan, day, {BATCH}, count, 0, body
-FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bytea[]) AS new (key, plan, day, count, body)
+INSERT INTO uploads (key, collection, part, segment, day, kind, count, folded, body)
+SELECT key, collection, part, segment, day, {BATCH}, count, 0, body
+FROM unnest(%s::bytea[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bytea[])
+    AS new (key, collection, part, segment, day, count, body)
 ON CONFLICT (key) DO NOTHING RETURNING key
 """  # noqa: S608 (a number of ours)
 
 
 _GATHER = """
 WITH waiting AS (
-    SELECT seq, ROW_NUMBER() OVER (ORDER BY seq) AS place, SUM(count) OVER (ORDER BY seq) AS running, day, count, body
+    SELECT seq, ROW_NUMBER() OVER (ORDER BY seq) AS place, SUM(count) OVER (ORDER BY seq) AS running,
+        day, segment, count, body
     FROM (
-        SELECT seq, day, count, body FROM uploads WHERE plan = ? AND folded = 0 ORDER BY seq LIMIT ?
+        SELECT seq, day, segment, count, body FROM uploads
+        WHERE collection = ? AND part = ? AND folded = 0 ORDER BY seq LIMIT ?
     ) AS first
 )
-SELECT day, array_agg(count ORDER BY seq), string_agg(body, '' ORDER BY seq), array_agg(seq),
+SELECT day, segment, array_agg(seq ORDER BY seq), array_agg(count ORDER BY seq), string_agg(body, '' ORDER BY seq),
     (SELECT COUNT(*) FROM waiting)
-FROM waiting WHERE place = 1 OR (place <= ? AND running <= ?) GROUP BY day ORDER BY day
+FROM waiting WHERE place = 1 OR (place <= ? AND running <= ?) GROUP BY day, segment ORDER BY day, segment
 """
 
 
@@ -77,7 +86,7 @@ class PostgresDatabase(Database):
         try:
             with self.writing() as session:
                 session.execute("SELECT pg_advisory_xact_lock(?, ?)", (_LOCKS, _MIGRATION))
-                schema.migrate(session.execute, serial="BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", bytes="BYTEA")
+                schema.migrate(session.execute, **WORDS)
         except BaseException:
             self.close()
             raise
@@ -153,26 +162,33 @@ class _PostgresSession(Session):
 
     def insert_uploads(self, uploads: Sequence[NewUpload]) -> set[bytes]:
         ordered = sorted(uploads, key=lambda upload: upload.key)  # so that two collectors never wait for each other
-        columns = [[getattr(one, name) for one in ordered] for name in ("key", "plan", "day", "reports", "body")]
+        columns = [[getattr(one, name) for one in ordered] for name in _INSERTED]
         return {bytes(row[0]) for row in self._connection.execute(_INSERT, columns)}
 
-    def open_plans(self, plans: Sequence[int]) -> set[int]:
-        sql = "SELECT id FROM plans WHERE closed IS NULL AND id = ANY(?) ORDER BY id FOR SHARE"
-        return {row[0] for row in self.execute(sql, (list(plans),))}
+    def open_parts(self, parts: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
+        sql = (
+            "SELECT collection, key FROM parts WHERE closed IS NULL AND (collection, key) IN "
+            "(SELECT * FROM unnest(?::bigint[], ?::text[])) ORDER BY collection, key FOR SHARE"
+        )
+        columns = ([part[0] for part in parts], [part[1] for part in parts])
+        return {(row[0], row[1]) for row in self.execute(sql, columns)}
 
-    def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
-        rows = self.execute(_GATHER, (plan, most + 1, most, most_reports))
-        days = tuple(DayOfUploads(row[0], np.array(row[1], np.int64), bytes(row[2])) for row in rows)
-        seqs = [seq for row in rows for seq in row[3]]
-        return Gathered(plan, days, seqs, more=bool(rows) and rows[0][4] > len(seqs))
+    def gather(self, collection: int, part: str, most: int, most_reports: int) -> Gathered:
+        rows = self.execute(_GATHER, (collection, part, most + 1, most, most_reports))
+        days = tuple(
+            DayOfUploads(day, segment, np.array(seqs, np.int64), np.array(sizes, np.int64), bytes(body))
+            for day, segment, seqs, sizes, body, _ in rows
+        )
+        seqs = [seq for row in rows for seq in row[2]]
+        return Gathered(collection, part, days, seqs, more=bool(rows) and rows[0][5] > len(seqs))
 
     def mark(self, gathered: Gathered) -> bool:
         # By their numbers: an upload with a smaller number may be committed later by another collector.
         sql = "UPDATE uploads SET folded = 1 WHERE folded = 0 AND seq = ANY(?)"
         return self.change(sql, (gathered.handle,)) == gathered.uploads
 
-    def try_lock(self, plan: int) -> bool:
-        return bool(self.execute("SELECT pg_try_advisory_xact_lock(?, ?)", (_LOCKS, plan))[0][0])
+    def try_lock(self, collection: int) -> bool:
+        return bool(self.execute("SELECT pg_try_advisory_xact_lock(?, ?)", (_LOCKS, collection))[0][0])
 
 
 def _translated(sql: str) -> bytes:

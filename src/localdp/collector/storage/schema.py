@@ -95,6 +95,115 @@ STEPS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (discovery, number)
         )""",
     ),
+    (
+        # A collection holds a study: its kind (`plan`, `discovery`, ..), its `form` as the library saves it, and its
+        # `state`, which `step` counts the changes of. `name` is the id by which people know the collection, whatever
+        # the fingerprint of its plan. The form of a plan is empty: the only part of the study, whose key is empty
+        # too, has the plan.
+        "ALTER TABLE plans RENAME TO collections",
+        "ALTER TABLE collections RENAME COLUMN document TO form",
+        "ALTER TABLE collections ADD COLUMN name TEXT",
+        "ALTER TABLE collections ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
+        "ALTER TABLE collections ADD COLUMN state TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE collections ADD COLUMN step BIGINT NOT NULL DEFAULT 0",
+        # A part is what takes uploads: a plan with its key in the study. Uploads are known by its `fingerprint`, which
+        # is the plan's, or for a round of a discovery the round's. `document` is what devices fetch, if that is not
+        # the plan. It is open until it is `closed`. `reports` and `suspect` are noted when a study has gone past it.
+        """CREATE TABLE parts (
+            collection BIGINT NOT NULL,
+            key TEXT NOT NULL,
+            number BIGINT NOT NULL,
+            fingerprint TEXT NOT NULL UNIQUE,
+            short TEXT NOT NULL UNIQUE,
+            plan TEXT NOT NULL,
+            document TEXT NOT NULL,
+            opened BIGINT NOT NULL,
+            closed BIGINT,
+            needed BIGINT NOT NULL,
+            reports BIGINT,
+            suspect BIGINT,
+            PRIMARY KEY (collection, key)
+        )""",
+        """INSERT INTO parts (collection, key, number, fingerprint, short, plan, document, opened, closed, needed)
+            SELECT id, '', 0, fingerprint, short, form, '', created, closed, 0
+            FROM collections WHERE discovery IS NULL""",
+        "UPDATE collections SET form = '' WHERE discovery IS NULL",
+        """INSERT INTO collections (fingerprint, short, form, settings, created, closed, kind, state, step)
+            SELECT fingerprint, short, document, settings, created, done, 'discovery', state, round
+            FROM discoveries ORDER BY id""",
+        """INSERT INTO parts (collection, key, number, fingerprint, short, plan, document, opened, closed, needed,
+                reports, suspect)
+            SELECT study.id, CAST(rounds.number AS TEXT), rounds.number, asked.fingerprint, asked.short, asked.form,
+                rounds.document, asked.created, asked.closed, rounds.needed, rounds.reports, rounds.suspect
+            FROM rounds
+            JOIN collections AS asked ON asked.id = rounds.plan
+            JOIN discoveries ON discoveries.id = rounds.discovery
+            JOIN collections AS study ON study.fingerprint = discoveries.fingerprint AND study.kind = 'discovery'""",
+        # `segment` is a label that devices send in the clear. `verdict` is how many reports of a counted upload look
+        # forged, and `standing` whether it is among the counts (0), set aside as suspect (1), or taken back by an
+        # administrator (2).
+        "ALTER TABLE uploads RENAME COLUMN plan TO collection",
+        "ALTER TABLE uploads ADD COLUMN part TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE uploads ADD COLUMN segment TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE uploads ADD COLUMN verdict BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE uploads ADD COLUMN standing BIGINT NOT NULL DEFAULT 0",
+        """UPDATE uploads SET
+                part = (SELECT parts.key FROM parts JOIN collections ON collections.fingerprint = parts.fingerprint
+                        WHERE collections.id = uploads.collection AND collections.discovery IS NOT NULL),
+                collection = (SELECT parts.collection FROM parts
+                        JOIN collections ON collections.fingerprint = parts.fingerprint
+                        WHERE collections.id = uploads.collection AND collections.discovery IS NOT NULL)
+            WHERE collection IN (SELECT id FROM collections WHERE discovery IS NOT NULL)""",
+        "DROP INDEX uploads_waiting",
+        "CREATE INDEX uploads_waiting ON uploads (collection, part, seq, count) WHERE folded = 0",
+        # What retention looks for. An upload enters when it is counted, and leaves when its body is dropped.
+        "CREATE INDEX uploads_kept ON uploads (day, seq) WHERE folded = 1 AND body IS NOT NULL",
+        # Where administrators look for what is suspect, or was taken back.
+        "CREATE INDEX uploads_aside ON uploads (collection, seq) WHERE standing > 0 OR verdict > 0",
+        "DELETE FROM collections WHERE discovery IS NOT NULL",
+        "ALTER TABLE collections DROP COLUMN discovery",
+        "DROP TABLE rounds",
+        "DROP TABLE discoveries",
+        "UPDATE collections SET name = {name}",
+        "CREATE UNIQUE INDEX collections_name ON collections (name)",
+        # Counts by collection, part, segment, day and standing. What readers have not seen yet (`released` 0) is kept
+        # apart from what they have. `changes` is how many reports were added or removed since the last release.
+        # Days of one `block` are released together; it is the first of these days.
+        """CREATE TABLE tallies (
+            collection BIGINT NOT NULL,
+            part TEXT NOT NULL,
+            segment TEXT NOT NULL,
+            day BIGINT NOT NULL,
+            standing BIGINT NOT NULL,
+            released BIGINT NOT NULL,
+            block BIGINT,
+            n BIGINT NOT NULL,
+            suspect BIGINT NOT NULL,
+            changes BIGINT NOT NULL,
+            version BIGINT NOT NULL,
+            counts {bytes} NOT NULL,
+            PRIMARY KEY (collection, part, segment, day, standing, released)
+        )""",
+        """INSERT INTO tallies
+            SELECT plan, '', '', day, 0, 0, NULL, n, suspect, n, version, counts FROM aggregates""",
+        "DROP TABLE aggregates",
+        "ALTER TABLE tallies RENAME TO aggregates",
+        "ALTER TABLE sources RENAME COLUMN plan TO collection",
+        "ALTER TABLE tokens RENAME COLUMN plan TO collection",
+        # The bytes of uploads, for quotas: all that came on a day (`taken`), and those whose bodies are still there
+        # (`kept`). Collectors that share a database write to different slots, so that they need not wait.
+        """CREATE TABLE usage (
+            collection BIGINT NOT NULL,
+            day BIGINT NOT NULL,
+            slot BIGINT NOT NULL,
+            taken BIGINT NOT NULL,
+            kept BIGINT NOT NULL,
+            PRIMARY KEY (collection, day, slot)
+        )""",
+        """INSERT INTO usage
+            SELECT collection, day, 0, COALESCE(SUM(LENGTH(body)), 0), COALESCE(SUM(LENGTH(body)), 0)
+            FROM uploads GROUP BY collection, day""",
+    ),
 )
 
 

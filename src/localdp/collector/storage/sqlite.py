@@ -28,6 +28,7 @@ from localdp.collector.storage.database import (
     StorageError,
     StorageFullError,
 )
+from localdp.types import Counts
 
 _WAIT = 10.0  # seconds for another process to finish its transaction
 _LARGEST_STEP = 256  # rows in one statement
@@ -35,14 +36,21 @@ _LAST = """
 SELECT MAX(CASE WHEN place = 1 OR (place <= ?3 AND running <= ?4) THEN seq END), COUNT(*)
 FROM (
     SELECT seq, ROW_NUMBER() OVER (ORDER BY seq) AS place, SUM(count) OVER (ORDER BY seq) AS running
-    FROM (SELECT seq, count FROM uploads WHERE plan = ?1 AND folded = 0 ORDER BY seq LIMIT ?2)
+    FROM (
+        SELECT seq, count FROM uploads WHERE collection = ?1 AND part = ?5 AND folded = 0 ORDER BY seq LIMIT ?2
+    )
 )
 """
 _ROWS = """
-SELECT day, group_concat(count), group_concat(hex(body), '')
-FROM uploads WHERE plan = ? AND folded = 0 AND seq <= ? GROUP BY day ORDER BY day
+SELECT day, segment, group_concat(seq), group_concat(count), group_concat(hex(body), '')
+FROM (
+    SELECT seq, day, segment, count, body FROM uploads
+    WHERE collection = ? AND part = ? AND folded = 0 AND seq <= ? ORDER BY seq
+)
+GROUP BY day, segment ORDER BY day, segment
 """
-_COLUMNS = f"(?, ?, ?, {BATCH}, ?, 0, ?)"
+WORDS = {"serial": "INTEGER PRIMARY KEY", "bytes": "BLOB", "name": "'c' || lower(hex(randomblob(10)))"}
+_COLUMNS = f"(?, ?, ?, ?, ?, {BATCH}, ?, 0, ?)"
 
 
 class SqliteDatabase(Database):
@@ -61,7 +69,7 @@ class SqliteDatabase(Database):
             self._writer = self._connect()
             try:
                 with self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
-                    schema.migrate(session.execute, serial="INTEGER PRIMARY KEY", bytes="BLOB")
+                    schema.migrate(session.execute, **WORDS)
             except BaseException:
                 self.close()
                 raise
@@ -154,40 +162,48 @@ class _SqliteSession(Session):
             while step > len(uploads) - start:
                 step //= 2
             part = uploads[start : start + step]
-            values = [value for one in part for value in (one.key, one.plan, one.day, one.reports, one.body)]
+            values = [
+                value
+                for one in part
+                for value in (one.key, one.collection, one.part, one.segment, one.day, one.reports, one.body)
+            ]
             stored += self._connection.execute(_insertion(step), values).rowcount
             start += step
         return stored
 
-    def open_plans(self, plans: Sequence[int]) -> set[int]:
-        marks = ",".join("?" * len(plans))
-        rows = self.execute(f"SELECT id FROM plans WHERE closed IS NULL AND id IN ({marks})", plans)  # noqa: S608
-        return {row[0] for row in rows}
+    def open_parts(self, parts: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
+        marks = ",".join(["(?, ?)"] * len(parts))
+        sql = f"SELECT collection, key FROM parts WHERE closed IS NULL AND (collection, key) IN (VALUES {marks})"  # noqa: S608
+        return {(row[0], row[1]) for row in self.execute(sql, [value for part in parts for value in part])}
 
-    def gather(self, plan: int, most: int, most_reports: int) -> Gathered:
-        ((last, waiting),) = self.execute(_LAST, (plan, most + 1, most, most_reports))
+    def gather(self, collection: int, part: str, most: int, most_reports: int) -> Gathered:
+        ((last, waiting),) = self.execute(_LAST, (collection, most + 1, most, most_reports, part))
         if last is None:
-            return Gathered(plan, (), None, more=False)
-        rows = self.execute(_ROWS, (plan, last))
+            return Gathered(collection, part, (), None, more=False)
+        rows = self.execute(_ROWS, (collection, part, last))
         days = tuple(
-            DayOfUploads(day, np.fromstring(sizes, np.int64, sep=","), bytes.fromhex(body)) for day, sizes, body in rows
+            DayOfUploads(day, segment, _numbers(seqs), _numbers(sizes), bytes.fromhex(body))
+            for day, segment, seqs, sizes, body in rows
         )
-        return Gathered(plan, days, last, more=waiting > sum(day.uploads for day in days))
+        return Gathered(collection, part, days, last, more=waiting > sum(day.uploads for day in days))
 
     def mark(self, gathered: Gathered) -> bool:
         # Nothing can be stored later with a smaller number, so up to the last one these are the same uploads.
-        sql = "UPDATE uploads SET folded = 1 WHERE plan = ? AND folded = 0 AND seq <= ?"
-        return self.change(sql, (gathered.plan, gathered.handle)) == gathered.uploads
+        sql = "UPDATE uploads SET folded = 1 WHERE collection = ? AND part = ? AND folded = 0 AND seq <= ?"
+        return self.change(sql, (gathered.collection, gathered.part, gathered.handle)) == gathered.uploads
 
-    def try_lock(self, plan: int) -> bool:  # noqa: ARG002 (a transaction that writes excludes all others)
+    def try_lock(self, collection: int) -> bool:  # noqa: ARG002 (a transaction that writes excludes all others)
         return True
+
+
+def _numbers(text: str) -> Counts:
+    return np.fromstring(text, np.int64, sep=",")
 
 
 def _insertion(rows: int) -> str:
     values = ", ".join([_COLUMNS] * rows)
-    return (
-        f"INSERT INTO uploads (key, plan, day, kind, count, folded, body) VALUES {values} ON CONFLICT (key) DO NOTHING"  # noqa: S608
-    )
+    columns = "key, collection, part, segment, day, kind, count, folded, body"
+    return f"INSERT INTO uploads ({columns}) VALUES {values} ON CONFLICT (key) DO NOTHING"  # noqa: S608
 
 
 @contextmanager

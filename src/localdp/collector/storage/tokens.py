@@ -9,30 +9,30 @@ from localdp.collector.storage.database import Session
 
 @dataclass(frozen=True)
 class StoredToken:
-    """A row of the table. With a `plan`, the token holds for uploads to that plan only."""
+    """A row of the table. With a `collection`, the token holds for uploads to it only."""
 
     id: int
     digest: bytes
     name: str
     scope: str
-    plan: int | None
+    collection: int | None
     created: int
     revoked: int | None
 
 
-def add(session: Session, digest: bytes, name: str, scope: str, plan: int | None, now: int) -> StoredToken | None:
+def add(session: Session, digest: bytes, name: str, scope: str, collection: int | None, now: int) -> StoredToken | None:
     """Store a token by its digest; None if it is there, or was there and is revoked."""
     rows = session.execute(
-        "INSERT INTO tokens (digest, name, scope, plan, created) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO tokens (digest, name, scope, collection, created) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (digest) DO NOTHING RETURNING id",
-        (digest, name, scope, plan, now),
+        (digest, name, scope, collection, now),
     )
-    return StoredToken(rows[0][0], digest, name, scope, plan, now, None) if rows else None
+    return StoredToken(rows[0][0], digest, name, scope, collection, now, None) if rows else None
 
 
 def every(session: Session) -> list[StoredToken]:
     """All tokens, those that are revoked too."""
-    rows = session.execute("SELECT id, digest, name, scope, plan, created, revoked FROM tokens ORDER BY id")
+    rows = session.execute("SELECT id, digest, name, scope, collection, created, revoked FROM tokens ORDER BY id")
     return [StoredToken(row[0], bytes(row[1]), *row[2:]) for row in rows]
 
 

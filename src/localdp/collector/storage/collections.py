@@ -1,0 +1,107 @@
+"""The table of collections. A collection holds a study; its parts, which take the uploads, have a table of their own.
+
+Nothing of a collection changes but the state of its study, and that it can be closed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from localdp.collector.storage.database import Session
+
+SHORT = 16
+"""The hexadecimal digits of a fingerprint that are enough to name a plan, a study or a part."""
+
+PLAN, DISCOVERY = "plan", "discovery"
+"""Kinds of studies."""
+
+_COLUMNS = "SELECT id, name, kind, fingerprint, form, settings, state, step, created, closed FROM collections"
+
+
+@dataclass(frozen=True)
+class StoredCollection:
+    """A row of the table. `name` is its id for people; `form`, `settings` and `state` are JSON, or empty.
+
+    `step` grows with every change of the state. `created` and `closed` are seconds since 1970.
+    """
+
+    id: int
+    name: str
+    kind: str
+    fingerprint: str
+    form: str
+    settings: str
+    state: str
+    step: int
+    created: int
+    closed: int | None
+
+
+def new_name() -> str:
+    """A new id for people. It is no secret, and cannot be taken for a fingerprint."""
+    return "c" + secrets.token_hex(10)
+
+
+def add(
+    session: Session, kind: str, fingerprint: str, settings: str, now: int, form: str = "", state: str = ""
+) -> StoredCollection | None:
+    """Store a collection; None if there is one with this fingerprint, or with one that begins alike."""
+    name = new_name()
+    rows = session.execute(
+        "INSERT INTO collections (name, kind, fingerprint, short, form, settings, state, step, created) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT DO NOTHING RETURNING id",
+        (name, kind, fingerprint, fingerprint[:SHORT], form, settings, state, now),
+    )
+    if not rows:
+        return None
+    return StoredCollection(rows[0][0], name, kind, fingerprint, form, settings, state, 0, now, None)
+
+
+def find(session: Session, name: str) -> StoredCollection | None:
+    """The collection with this id, this fingerprint, or these first 16 digits of a fingerprint."""
+    rows = session.execute(f"{_COLUMNS} WHERE {_column(name)} = ?", (name,))
+    return StoredCollection(*rows[0]) if rows else None
+
+
+def by_id(session: Session, collection: int) -> StoredCollection:
+    """The collection with this number, which there must be."""
+    (row,) = session.execute(f"{_COLUMNS} WHERE id = ?", (collection,))
+    return StoredCollection(*row)
+
+
+def version(session: Session, name: str, kind: str) -> tuple[str, int, int | None] | None:
+    """The fingerprint, the step and the end of a collection of this kind, without its long texts."""
+    sql = f"SELECT fingerprint, step, closed FROM collections WHERE {_column(name)} = ? AND kind = ?"  # noqa: S608
+    rows = session.execute(sql, (name, kind))
+    return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
+
+
+def every(session: Session, kind: str, *, open_only: bool = False) -> list[str]:
+    """The fingerprints of all collections of a kind, the newest first."""
+    only = " AND closed IS NULL" if open_only else ""
+    rows = session.execute(f"SELECT fingerprint FROM collections WHERE kind = ?{only} ORDER BY id DESC", (kind,))  # noqa: S608
+    return [row[0] for row in rows]
+
+
+def move_on(session: Session, collection: int, step: int, state: str, following: int, closed: int | None) -> bool:
+    """Replace the state that belongs to this step; False if another collector has done so before."""
+    sql = "UPDATE collections SET state = ?, step = ?, closed = ? WHERE id = ? AND step = ? AND closed IS NULL"
+    return session.change(sql, (state, following, closed, collection, step)) == 1
+
+
+def close(session: Session, collection: int, now: int) -> bool:
+    """Close a collection and all its parts; False if it was closed before."""
+    session.change("UPDATE parts SET closed = ? WHERE collection = ? AND closed IS NULL", (now, collection))
+    return session.change("UPDATE collections SET closed = ? WHERE id = ? AND closed IS NULL", (now, collection)) == 1
+
+
+def closed_at(session: Session, collection: int) -> int | None:
+    """When a collection was closed, by whichever collector; None if it is not."""
+    moment: int | None = session.execute("SELECT closed FROM collections WHERE id = ?", (collection,))[0][0]
+    return moment
+
+
+def _column(name: str) -> str:
+    """The column in which a name is looked for."""
+    return "name" if name.startswith("c") and len(name) == 21 else "short" if len(name) == SHORT else "fingerprint"
