@@ -36,8 +36,10 @@ class ItemSets(Held):
         """The sets that people pass in: one list, tuple, set or array of items for each user.
 
         An item that a user lists twice counts once. Items that are not in the domain become the catch-all item, or an
-        `UnknownItemError` if there is none.
+        `UnknownItemError` if there is none. Sets that were read before stay as they are.
         """
+        if isinstance(values, cls):
+            return values
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
             raise InvalidInputError(f"values must be a list with one set of items for each user, not {shown(values)}")
         if hasattr(values, "columns"):
