@@ -85,7 +85,7 @@ class Client:
             raise InvalidInputError(f"upload is an address or a function, not {type(upload).__name__}")
         self._store = Store(store)
         self._budget = Budget(self._store, most)
-        self._outbox = Outbox(self._store.folder / "outbox", self.plan.fingerprint, waiting)
+        self._outbox = Outbox(self._store.kept("outbox"), self.plan.fingerprint, waiting)
         self._secret = Secret(self._store.secret, self.plan.fingerprint)
         self._single = Single(self.plan.mechanism)
         self._stream = keystream.secure()

@@ -42,7 +42,7 @@ class RoundPost:
             raise InvalidInputError("upload, the address of the collector, has no path: https://collector.example")
         if self._upload is not None and not callable(self._upload):
             raise InvalidInputError(f"upload is an address or a function, not {type(upload).__name__}")
-        self._outbox = Outbox(store.folder / "outbox", fingerprint, 1_000)
+        self._outbox = Outbox(store.kept("outbox"), fingerprint, 1_000)
 
     @property
     def posted(self) -> bool:
