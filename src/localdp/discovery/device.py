@@ -132,9 +132,10 @@ def _read(discovery: Any) -> tuple[dict[str, Any], str]:
     """The document of a discovery, and its fingerprint."""
     try:
         document = canonical_json.loads(discovery)
-    except (ValueError, TypeError):
+        fingerprint = sha256(canonical_json.dumps(document).encode()).hexdigest()
+    except (ValueError, TypeError, RecursionError):
         raise PlanError("this is not a discovery: it is not text in JSON") from None
     keys = {"format", "name", "values", "epsilon", "users", "top", "design"}
     if not isinstance(document, dict) or set(document) != keys or document["format"] != "localdp-discovery/1":
         raise PlanError('this is not a discovery: it is not a document "localdp-discovery/1"')
-    return document, sha256(canonical_json.dumps(document).encode()).hexdigest()
+    return document, fingerprint

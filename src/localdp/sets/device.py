@@ -113,6 +113,7 @@ def _read(survey: Any) -> tuple[Domain, float, Groups, str]:
     domain = groups = None
     try:
         document = canonical_json.loads(survey)
+        fingerprint = sha256(canonical_json.dumps(document).encode()).hexdigest()
         if set(document) == keys and document["format"] == FORMAT and len(document["shares"]) == ROUNDS:
             given = document["domain"]
             domain = Domain(given["items"] if "items" in given else given["size"], given.get("other"))
@@ -122,4 +123,4 @@ def _read(survey: Any) -> tuple[Domain, float, Groups, str]:
         domain = None
     if domain is None or groups is None or domain.to_json() != document["domain"]:
         raise PlanError(f'this is not a survey of sets: it is not a document "{FORMAT}"')
-    return domain, epsilon, groups, sha256(canonical_json.dumps(document).encode()).hexdigest()
+    return domain, epsilon, groups, fingerprint
