@@ -22,7 +22,7 @@ import localdp as ldp
 from localdp.engines import check_engine, spark
 from localdp.engines.spark import SparkEngine
 
-pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'localdp[spark]'")
+pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, and there is no program java"),
