@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import localdp as ldp
-from localdp.discovery import device as discovery_device
 from localdp.errors import LocalDPError
 from localdp.mechanisms import CHAINS, MECHANISMS
 from localdp.sets import Survey
-from localdp.sets import device as sets_device
 from localdp.sets.rounds import Round as SetsRound
+from localdp.studies import study_in
 
 LONGEST = 1_024
 """Bytes of a document."""
@@ -157,8 +156,8 @@ def rounds() -> Iterator[tuple[str, Callable[[str], object]]]:
     """Documents of surveys and discoveries in which one number is too large, each with what reads it."""
     survey, discovery = Survey(2**32, epsilon=2.0, users=10_000), ldp.Discovery(epsilon=4.0, users=100_000)
     read: list[tuple[Any, Callable[[str], object]]] = [
-        (survey, sets_device._read),
-        (discovery, discovery_device._read),
+        (survey, study_in),
+        (discovery, study_in),
         (discovery.round, type(discovery.round).from_json),
         *((SetsRound.of_sizes("0" * 64, 0, None, size, 2.0), SetsRound.from_json) for size in (100, 2**20, 2**32)),
         *((SetsRound.of_sets("0" * 64, 1, None, 2**31, 2.0, size), SetsRound.from_json) for size in (2, 64)),

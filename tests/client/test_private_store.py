@@ -131,8 +131,8 @@ def test_what_a_store_keeps_is_on_the_list_that_is_looked_for(tmp_path):
     opened = Store(tmp_path)
     for name in KEPT:
         assert opened.kept(name) == tmp_path / name
-    with pytest.raises(ValueError, match="studies"):
-        opened.kept("studies")
+    with pytest.raises(ValueError, match="notes"):
+        opened.kept("notes")
 
 
 @pytest.mark.parametrize("name", ["device", "device.copy"])
