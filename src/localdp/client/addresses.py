@@ -62,3 +62,8 @@ class Addresses:
         if self._upload is None:
             raise InvalidInputError("this client does not know where to send reports: make it with upload=, an address")
         return self._upload
+
+
+def by_http(url: str, plan: str, token: str | None = None) -> HttpUpload:
+    """A function that posts batches of the plan with this fingerprint to a URL, which need not have a path."""
+    return to_route(url, PLANS.reports.format(study=plan), token)
