@@ -21,7 +21,7 @@ BRANCH = re.compile(
     r"holds_sets|set_size is (not )?None|\bonce is (not )?None|"
     rf"isinstance\([^()]*\b({CLASSES})\b|type\([^()]*\) is (not )?({CLASSES})\b"
 )
-MOST = 29
+MOST = 5
 
 
 def branches():

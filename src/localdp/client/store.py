@@ -3,8 +3,7 @@
     device, device.copy   the record (see `record`), twice
     lock                  held while the record is read and changed; it says whether the folder was used
     outbox/               see `outbox`
-    discoveries/          the answers of this device in discoveries (see `localdp.discovery.device`)
-    surveys/              the answers of this device in surveys of sets (see `localdp.sets.device`)
+    discoveries/, surveys/, studies/   the answers of this device in studies (see `localdp.client.one_answer`)
 
 Each copy is written beside its place, flushed to the disk and renamed. So a crash leaves the old copy or the new one,
 never half of one. Nothing is released before both copies are written. If one of them is lost or damaged later, the
