@@ -82,6 +82,12 @@ def kill_clients() -> bool:
     return subprocess.run([sys.executable, program, "--runs", str(KILLS)], check=False).returncode == 0  # noqa: S603
 
 
+def read_large_plans() -> bool:
+    """Read plans that ask for too much; return whether each is accepted or refused at once, with little memory."""
+    program = Path(__file__).with_name("large_plans.py")
+    return subprocess.run([sys.executable, program], check=False).returncode == 0  # noqa: S603
+
+
 def attack_collectors() -> bool:
     """Kill collectors, cut their power, send them damaged requests; return whether nothing was lost or unforeseen."""
     programs = ("killed_collectors.py", "power_loss.py", "hostile_requests.py")
@@ -109,7 +115,8 @@ def main() -> int:
     remembered = asked.mutants or kill_clients()
     same = asked.mutants or audit_javascript()
     kept = asked.mutants or attack_collectors()
-    passed = audited and caught and refused and remembered and same and kept
+    cheap = asked.mutants or read_large_plans()
+    passed = audited and caught and refused and remembered and same and kept and cheap
     print(f"\n{'passed' if passed else 'FAILED'} in {time.perf_counter() - started:.0f} s")
     return 0 if passed else 1
 

@@ -30,11 +30,11 @@ export function noiseBits(size, threshold) {
 function biasedBits(size, threshold) {
   const digits = threshold.toString(2).padStart(64, "0").replace(/0+$/, "");
   const columns = Math.ceil(size / 64);
-  const undecided = new Uint32Array(2 * columns).fill(-1);
-  for (let bit = size; bit < 64 * columns; bit++) undecided[bit >> 5] &= ~(1 << (bit & 31));
+  // Nothing as long as a report is made before one is drawn: a plan is derived before its limits are checked.
   return (/** @type {Words} */ words) => {
     const lit = new Uint32Array(2 * columns);
-    const open = undecided.slice();
+    const open = new Uint32Array(2 * columns).fill(-1); // the bits that are not decided yet
+    for (let bit = size; bit < 64 * columns; bit++) open[bit >> 5] &= ~(1 << (bit & 31));
     for (let place = 0; place < digits.length; place++) {
       const one = -Number(digits[place]); // the digit of the threshold, 32 times
       for (let at = 0; at < 2 * columns; at += 2) {

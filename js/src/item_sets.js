@@ -21,7 +21,10 @@ export function readSet(items, domain) {
  * @param {number} size the number of items
  */
 export const isSet = (indices, size) =>
-  Array.isArray(indices) && `${indices}` === `${ascending(indices)}` && !(indices.at(-1) >= size);
+  Array.isArray(indices) &&
+  indices.every(Number.isInteger) && // "1" beside 1 would be an item that is there twice
+  `${indices}` === `${ascending(indices)}` &&
+  !(indices.at(-1) >= size);
 
 /**
  * The item at a place of a set, or the padding if the set is not that long. No branch depends on the set.

@@ -4,7 +4,7 @@
 import { NO_OTHER } from "./domain.js";
 import { InvalidInputError, PlanLimitError } from "./errors.js";
 import { LARGEST_EPSILON, LARGEST_SIZE, MOST_REPORT_BYTES, MOST_ROUNDS } from "./numbers.js";
-import { checkWhole } from "./whole.js";
+import { checkWhole, isWhole } from "./whole.js";
 
 /**
  * The limits that the owner of a device, or of a page, sets.
@@ -26,7 +26,7 @@ export const isEpsilon = (epsilon) => typeof epsilon === "number" && epsilon > 0
  * What a plan asks of a device; undefined where it is not known yet.
  * @typedef {object} Demands
  * @property {unknown} [epsilon]
- * @property {number} [size] the number of items
+ * @property {unknown} [size] the number of items
  * @property {unknown} [other] the catch-all item
  * @property {number} [reportBytes]
  * @property {number} [rounds] of drawing, one after the other
@@ -41,12 +41,12 @@ export function checkDemands(demands, { mostEpsilon = 4, mostReportBytes = 4096,
   if (!isEpsilon(mostEpsilon)) throw new InvalidInputError("mostEpsilon must be a number above 0 and at most 16");
   checkWhole(InvalidInputError, "mostReportBytes", mostReportBytes, MOST_REPORT_BYTES);
   checkWhole(InvalidInputError, "mostItems", mostItems, LARGEST_SIZE);
-  const { epsilon, size = 0, other, reportBytes = 0, rounds = 0 } = demands;
+  const { epsilon, size, other, reportBytes = 0, rounds = 0 } = demands;
   const compare = (/** @type {number} */ asked, /** @type {number} */ most, /** @type {string} */ words) => {
     if (asked > most) throw new PlanLimitError(`this plan ${words}, and this device gives at most ${most}`);
   };
   if (isEpsilon(epsilon)) compare(epsilon, mostEpsilon, `asks for epsilon ${epsilon}`);
-  compare(size, mostItems, `has ${size} items`);
+  if (isWhole(size, 0, LARGEST_SIZE)) compare(size, mostItems, `has ${size} items`);
   compare(reportBytes, mostReportBytes, `has reports of ${reportBytes} bytes`);
   compare(rounds, MOST_ROUNDS, `has reports of ${rounds} rounds`);
   if (needsOther && other === undefined) throw new PlanLimitError(NO_OTHER);

@@ -7,28 +7,48 @@
 // processes that try this at the same time one succeeds; the others find the number taken, read again and try again. So there is
 // no lock that a killed process could leave behind. Old numbers are removed afterwards, except for the last few: a process that
 // was slow between reading and writing must find out that it was.
+//
+// Whoever knows the secret of a device can read its reports, so the folder and every record must belong to the user that runs
+// this program, and nobody else may write to the folder: otherwise the secret could be one that somebody else has put there.
+//
+// A folder without the record of a device, but with something else that a device keeps, is refused: a new device would spend
+// epsilon anew. (The first record of a device is linked before any other is written.)
 
 /// <reference types="node" />
-import { link, mkdir, open, readdir, readFile, stat, unlink } from "node:fs/promises";
+import { link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 const MOST_ATTEMPTS = 1_000;
 const KEPT = 4; // numbers
+const DEVICE = "device"; // the name of the record with the secret and the payments
+// What a device keeps beside its record; also what the Python client keeps, which has other files.
+const OF_A_DEVICE = /^(device(\.copy)?|outbox(-[0-9a-f]+\..+)?|discoveries|surveys)$/;
+const OTHERS = 0o077; // permissions of everybody but the owner
+const OTHERS_WRITE = 0o022;
 const LEFTOVER_AFTER = 60_000; // milliseconds after which an unfinished file belongs to a process that was killed
 
 /**
- * @param {string} folder is made if it is missing; only its owner can read it
+ * @param {string} folder is made if it is missing; only its owner can read it. One that belongs to another user, or that others
+ *   may write to, is refused
  * @returns {import("./client/store.js").Store}
  */
 export const fileStore = (folder) => ({
   async change(name, update) {
     if (!/^[a-z0-9-]+$/.test(name)) throw new Error(`a record is not named ${name}`);
     await makeFolder(resolve(folder));
+    await checkPrivate(folder);
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const numbers = await numbersOf(folder, name);
       const newest = numbers.at(-1) ?? 0;
       const before = newest ? await contentOf(join(folder, `${name}.${newest}`)) : undefined;
       if (newest && !before) continue; // removed, because a newer one was written meanwhile
+      if (!newest && name === DEVICE && (await readdir(folder)).some((file) => OF_A_DEVICE.test(file))) {
+        if ((await numbersOf(folder, name)).length) continue; // another process is making the device at this moment
+        throw new Error(
+          `${folder} has files of a device, and its record is gone, so nobody knows what it has spent. Bring back the files from a ` +
+            "backup. Removing the whole folder makes a new device, which spends epsilon anew",
+        );
+      }
       const after = update(before);
       if (!after || (await isWritten(folder, name, newest + 1, after))) return;
     }
@@ -75,13 +95,53 @@ async function numbersOf(folder, name) {
   return numbers.sort((a, b) => a - b);
 }
 
-/** @param {string} path */
+/**
+ * Refuse a folder that somebody else owns, or can put files into.
+ * @param {string} folder
+ */
+async function checkPrivate(folder) {
+  const { mode, uid } = await stat(folder);
+  checkOwner(folder, uid);
+  if (process.geteuid && mode & OTHERS_WRITE) {
+    throw new Error(
+      `other users may write to ${folder}, and could change what this device has spent; take that away with: chmod go-w ${folder}`,
+    );
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {number} uid
+ */
+function checkOwner(path, uid) {
+  const own = process.geteuid?.() ?? uid; // Windows has no such numbers
+  if (uid !== own) {
+    throw new Error(
+      `${path} belongs to another user (number ${uid}, and this program runs as number ${own}), who could know its secret; run ` +
+        "the program as that user, choose another folder, or make it yours with chown",
+    );
+  }
+}
+
+/**
+ * What a file holds; undefined if there is none. Permissions for other users are taken away.
+ * @param {string} path
+ */
 async function contentOf(path) {
+  let file;
   try {
-    return new Uint8Array(await readFile(path));
+    file = await open(path, "r");
   } catch (error) {
     if (/** @type {any} */ (error).code === "ENOENT") return undefined;
     throw error;
+  }
+  try {
+    const { mode, uid } = await file.stat();
+    checkOwner(path, uid);
+    if (process.geteuid && mode & OTHERS) await file.chmod(0o600).catch(() => {}); // a read-only disk can be used nevertheless
+    return new Uint8Array(await file.readFile());
+  } finally {
+    await file.close();
   }
 }
 

@@ -83,8 +83,8 @@ export class Plan {
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
       if (isObject(document?.domain)) {
-        const { items, other } = document.domain; // too many items are refused before anything is derived from them
-        checkDemands({ epsilon: document.epsilon, other, size: Array.isArray(items) ? items.length : 0 }, limits);
+        const { items, size, other } = document.domain; // too many items are refused before anything is derived from them
+        checkDemands({ epsilon: document.epsilon, other, size: items?.length ?? size }, limits);
       }
       const plan = read(document, text);
       checkDemands({ ...plan, rounds: plan.#mechanism._rounds }, limits);

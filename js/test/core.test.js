@@ -152,6 +152,17 @@ test("a plan may have other spaces, another order of keys and other escapes", ()
   assert.equal(Plan.parse(other).fingerprint, plan.fingerprint);
 });
 
+test("numbered items past the limit are refused before anything is derived from them", () => {
+  const plan = (mechanism, size, more = {}) =>
+    JSON.stringify({ format: "localdp-plan/1", domain: { size }, mechanism, epsilon: 0.5, width: 64, parameters: {}, ...more });
+  for (const [mechanism, more] of [["oue", {}], ["oue+sue", { once: 0.2 }], ["privset", { set_size: 256 }], ["grr", {}]]) {
+    // Its parameters are wrong, which is found out only by deriving them.
+    assert.throws(() => Plan.parse(plan(mechanism, 100_000, more)), { name: "PlanError", message: /altered/ });
+    for (const size of [100_001, 2 ** 32]) assert.throws(() => Plan.parse(plan(mechanism, size, more)), PlanLimitError);
+    for (const size of [2 ** 32 + 1, "100001", [100_001]]) assert.throws(() => Plan.parse(plan(mechanism, size, more)), { name: "PlanError", message: /size/ });
+  }
+});
+
 test("the limits are those of the Python client unless they are given", () => {
   const asking = GRR.replace('"epsilon":1', '"epsilon":4.000001');
   assert.throws(() => Plan.parse(asking), { name: "PlanLimitError", code: "plan-limit", message: /at most 4$/ });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -108,7 +108,6 @@ test("a damaged record fails closed, and an unreadable one is not a missing one"
   await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("tea"), { name: "StoreError", message: /damaged/ });
   writeFileSync(join(folder, file), good);
   rmSync(join(folder, file));
-  const { mkdirSync } = await import("node:fs");
   mkdirSync(join(folder, file)); // a folder in the place of the file cannot be read, also by root
   await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("tea"), { name: "StoreError", message: /EISDIR/ });
 });
@@ -124,6 +123,75 @@ test("a folder that cannot be made or written is explained", async () => {
   chmodSync(folder, 0o500);
   await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("coffee"), { name: "StoreError", message: /EACCES/ });
   chmodSync(folder, 0o700);
+});
+
+/** A folder with the store of a device whose secret somebody knows. */
+async function planted() {
+  const folder = newFolder();
+  await new Client(PLAN, { store: fileStore(folder), upload: server(503) }).send("tea");
+  return folder;
+}
+
+const onUnix = { skip: !process.geteuid };
+const onlyRoot = { skip: process.geteuid?.() !== 0 && "only root can give files away" };
+const refused = (folder, message) => assert.rejects(new Client(PLAN, { store: fileStore(folder) }).report("tea"), { name: "StoreError", message });
+
+test("a folder that others may write to is refused, whoever planted a store there", onUnix, async () => {
+  const folder = await planted();
+  for (const mode of [0o777, 0o770, 0o702]) {
+    chmodSync(folder, mode);
+    await refused(folder, /other users may write to .*chmod go-w/);
+    const empty = mkdtempSync(join(scratch, "e-"));
+    chmodSync(empty, mode);
+    await refused(empty, /other users may write to/);
+    assert.deepEqual(readdirSync(empty), []);
+  }
+  chmodSync(folder, 0o755); // others may see names, and nothing else
+  await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+});
+
+test("a folder of another user is refused, and so is a file of one", onlyRoot, async () => {
+  const folder = await planted();
+  chownSync(folder, 12345, 12345);
+  await refused(folder, /belongs to another user .*number 12345/);
+  chownSync(folder, 0, 0);
+  const file = join(folder, readdirSync(folder).find((name) => name.startsWith("device.")));
+  chownSync(file, 12345, 12345);
+  await refused(folder, /device\.\d+ belongs to another user .*number 12345/);
+});
+
+test("a folder of the system is refused by everybody else", { skip: !process.geteuid || process.geteuid() === 0 }, async () => {
+  await refused("/", /belongs to another user .*number 0/);
+});
+
+test("permissions that a record got meanwhile are taken away when it is read", onUnix, async () => {
+  const folder = newFolder();
+  await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+  const [file] = readdirSync(folder);
+  chmodSync(join(folder, file), 0o666);
+  await new Client(PLAN, { store: fileStore(folder) }).spent();
+  assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600);
+});
+
+test("what is left of a device whose record is gone is not a new device", async () => {
+  const folder = await planted();
+  for (const file of readdirSync(folder)) if (file.startsWith("device.")) rmSync(join(folder, file));
+  const left = readdirSync(folder);
+  assert.ok(left.length);
+  for (const attempt of [1, 2]) await refused(folder, /its record is gone/, attempt);
+  await assert.rejects(new Client(PLAN, { store: fileStore(folder) }).spent(), /its record is gone/);
+  assert.deepEqual(readdirSync(folder), left);
+  for (const name of ["device", "device.copy", "outbox", "surveys", "discoveries"]) {
+    const python = newFolder(); // what the Python client keeps there
+    mkdirSync(join(python, name), { recursive: true });
+    await refused(python, /its record is gone/);
+  }
+  for (const name of ["devices", "lock", "outbox.txt", "device.0a~"]) {
+    const own = newFolder(); // somebody else's, or the unfinished record of a process that was killed before the first report
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, name), "");
+    await new Client(PLAN, { store: fileStore(own) }).report("tea");
+  }
 });
 
 test("what a killed process left is removed after a while", async () => {

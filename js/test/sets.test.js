@@ -114,6 +114,7 @@ test("the indices of a set are whole numbers in ascending order", () => {
   assert.equal(plan.setSize, 2);
   assert.equal(Plan.parse(PLAN).setSize, undefined);
   const held = [[1, 0], [0, 0], [3], [-1], [0.5], [NaN], [2 ** 32], [0, 1, 2, 3], 0, "0", null, undefined, {}, Uint32Array.of(0)];
+  held.push(["0"], [[0]], ["0", 0], [0, "0"], [[0], 0], [0, [0], "0"], [0, new Number(0)], [false], [, 0], [0, undefined], [-0, 0]);
   for (const indices of held) assert.throws(() => plan.permanent(indices, freshWords()), InvalidInputError);
   assert.throws(() => Plan.parse(PLAN).permanent([0], freshWords()), InvalidInputError);
   for (const indices of [[], [2], [0, 1, 2]]) assert.equal(plan.permanent(indices, freshWords()).length, 1);

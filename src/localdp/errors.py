@@ -7,6 +7,7 @@ this library can handle them as usual.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 LONGEST_MESSAGE = 900
 """The number of characters that a message may have: whoever sends bad input must not fill a log with it."""
@@ -133,6 +134,11 @@ class OutboxFullError(LocalDPError):
 
 class MissingPackageError(LocalDPError, ImportError):
     """A package is needed that is not installed; the message says how to install it."""
+
+    @classmethod
+    def of_extra(cls, what: str, package: str, extra: str) -> Self:
+        """The error that names an extra of localdp, which is on no package index: it is installed from a clone."""
+        return cls(f"{what} needs the package {package}: pip install '.[{extra}]' in a clone of localdp's repository")
 
 
 class EngineError(LocalDPError):

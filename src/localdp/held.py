@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from localdp.errors import InvalidInputError
 from localdp.types import Indices
 
 
@@ -65,3 +66,30 @@ class OneEach(Held):
 
     def take(self, users: Indices) -> OneEach:
         return OneEach(self.items[users])
+
+
+@dataclass(frozen=True)
+class OneUser(Held):
+    """One user with these cells, in ascending order: one, several or none.
+
+    >>> OneUser(np.array([2, 5])).sizes.tolist()
+    [2]
+    """
+
+    items: Indices
+
+    @property
+    def sizes(self) -> Indices:
+        return np.array([self.items.size])
+
+    @property
+    def users(self) -> int:
+        return 1
+
+    def one_each(self) -> Indices:
+        if self.items.size != 1:
+            raise InvalidInputError("under this plan every user holds one item: sets need a plan with set_size")
+        return self.items
+
+    def take(self, users: Indices) -> Held:
+        raise InvalidInputError(f"there is one user, and {np.size(users)} were asked for")

@@ -25,19 +25,37 @@ from localdp.validation import shown
 class ItemSets(Held):
     """The indices of all users' items, one user after the other, and the number of items of each user.
 
-    The items of a user are in ascending order, and none is there twice.
+    The items of a user are in ascending order, and none is there twice; anything else is an `InvalidInputError`. The
+    proofs of privacy need that: an item that a set holds twice would be drawn twice as often.
     """
 
     items: Indices
     sizes: Indices
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a set for each user. Nothing here depends on the items unless they are refused."""
+        items, sizes = self.items, self.sizes
+        if not (_are_whole(items) and _are_whole(sizes)):
+            raise InvalidInputError("the items and the sizes of sets are flat arrays of whole numbers")
+        if (sizes < 0).any() or (sizes > items.size).any() or sizes.sum() != items.size:
+            raise InvalidInputError("the sizes of the sets do not add up to the number of their items")
+        begins = np.zeros(items.size + 1, np.bool_)
+        begins[np.cumsum(sizes)] = True  # at the place after a user's last item
+        if not (begins[1 : items.size] | (items[1:] > items[:-1])).all():
+            raise InvalidInputError(
+                "the items of each user must be in ascending order, and none may be there twice; `ItemSets.of` makes "
+                "sets of lists in any order"
+            )
 
     @classmethod
     def read(cls, values: Any, domain: Domain) -> ItemSets:
         """The sets that people pass in: one list, tuple, set or array of items for each user.
 
         An item that a user lists twice counts once. Items that are not in the domain become the catch-all item, or an
-        `UnknownItemError` if there is none.
+        `UnknownItemError` if there is none. Sets that were read before stay as they are.
         """
+        if isinstance(values, cls):
+            return values
         if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
             raise InvalidInputError(f"values must be a list with one set of items for each user, not {shown(values)}")
         if hasattr(values, "columns"):
@@ -89,6 +107,12 @@ class ItemSets(Held):
     def starts(self) -> Indices:
         """Where the items of each user begin."""
         return np.cumsum(self.sizes) - self.sizes
+
+
+def _are_whole(numbers: Any) -> bool:
+    """Whether this is a flat array of whole numbers, all of which are there."""
+    is_array = isinstance(numbers, np.ndarray) and not isinstance(numbers, np.ma.MaskedArray)
+    return is_array and numbers.ndim == 1 and numbers.dtype.kind in "iu"
 
 
 def _listed(held: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from client.collectors import collector
 
 import localdp as ldp
 from localdp.client import pauses
-from localdp.client.upload import by_http
+from localdp.client.addresses import by_http
 from localdp.errors import OutboxFullError
 
 OLD = ldp.Plan(["tea", "coffee", "water"], "grr", 0.5)

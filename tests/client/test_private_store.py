@@ -12,7 +12,10 @@ import pytest
 
 import localdp as ldp
 from localdp.client import pauses, private_files
+from localdp.client.store import KEPT, Store
 from localdp.errors import StoreError
+from localdp.sets import Survey
+from localdp.sets.device import SurveyClient
 
 PLAN = ldp.Plan(100, "grr", 0.5)
 
@@ -91,7 +94,65 @@ def test_a_used_folder_without_its_record_is_not_a_new_device(store, left):
             _client(store)
 
 
-@pytest.mark.parametrize("found", [(), ("lock",), ("lock", ".device.copy.00"), ("something of somebody else",)])
+@pytest.mark.parametrize("kept", ["surveys", "discoveries", "outbox", "device.7", f"outbox-{'0' * 16}.1"])
+def test_every_leftover_of_a_device_is_refused(tmp_path, kept):
+    """The last two are what the store of the JavaScript client keeps in a folder."""
+    (tmp_path / kept).mkdir()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"was used before, and both copies of its record are gone"):
+            _client(tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.name != "lock"] == [kept]
+
+
+def test_a_device_that_answered_a_survey_is_not_made_anew(tmp_path):
+    survey = Survey(["tea", "milk", "bread"], epsilon=2.0, users=10_000)
+    folder = next(
+        folder
+        for folder in (tmp_path / str(number) for number in range(100))
+        if SurveyClient(survey.to_json(), store=folder).report(["tea"], survey.round.to_json())
+    )
+    for name in ("device", "device.copy", "lock"):
+        (folder / name).unlink()
+    with pytest.raises(StoreError, match="was used before"):
+        SurveyClient(survey.to_json(), store=folder)
+
+
+def test_a_draft_of_a_record_with_payments_is_a_leftover_too(store):
+    """It was written by a process that was killed, over a record that had been there before."""
+    paid = (store / "device").read_bytes()
+    for path in list(store.iterdir()):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (store / ".device.0123456789abcdef").write_bytes(paid)
+    with pytest.raises(StoreError, match="was used before"):
+        _client(store)
+
+
+def test_what_a_store_keeps_is_on_the_list_that_is_looked_for(tmp_path):
+    opened = Store(tmp_path)
+    for name in KEPT:
+        assert opened.kept(name) == tmp_path / name
+    with pytest.raises(ValueError, match="notes"):
+        opened.kept("notes")
+
+
+@pytest.mark.parametrize("name", ["device", "device.copy"])
+def test_a_file_of_another_user_is_refused(store, monkeypatch, name):
+    """It may have been put there while others could write to the folder."""
+    real = os.fstat
+
+    def of_another(handle):
+        found = real(handle)
+        planted = found.st_ino == (store / name).stat().st_ino
+        return os.stat_result((*found[:4], found.st_uid + planted, *found[5:]))
+
+    monkeypatch.setattr(os, "fstat", of_another)
+    with pytest.raises(StoreError, match=rf"{name} belongs to another user"):
+        _client(store)
+
+
+@pytest.mark.parametrize(
+    "found", [(), ("lock",), ("lock", ".device.copy.00"), ("something of somebody else",), ("devices",)]
+)
 def test_a_folder_in_which_nothing_was_reported_is_a_new_device(tmp_path, found):
     """A process that was killed before it wrote the first record leaves an empty lock."""
     for name in found:

@@ -48,6 +48,26 @@ def test_a_device_fetches_the_part_under_way_and_answers_once(study, values, tmp
     assert client.spent == 2.0
 
 
+def test_a_device_that_has_answered_fetches_no_more(study, values, tmp_path):
+    with collector() as server:
+        client = device(study, tmp_path, upload=server.url)
+        client.send(values[0], study.round.to_json())
+        done = client.send(values[0])  # there is no document to fetch
+        assert (done.delivered, done.waiting, done.trouble) == (0, 0, "")
+
+
+def test_a_report_that_is_put_into_the_outbox_again_has_the_same_id(study, values, tmp_path):
+    """The device was stopped before it could note that it had put it there; the collector counts it once."""
+    with collector() as server:
+        client = device(study, tmp_path, upload=server.url)
+        client.send(values[0], study.round.to_json())
+        client._answers._posted.unlink()
+        client.send(values[1], study.round.to_json())
+        (first, second) = server.requests
+    assert first[2] == second[2]
+    assert first[1]["Upload-Id"] == second[1]["Upload-Id"]
+
+
 def test_a_device_that_is_not_asked_sends_nothing_and_spends_nothing(study, values, tmp_path):
     with collector() as server:
         server.documents[f"/v1/studies/{study.fingerprint}/part"] = study.round.to_json()

@@ -240,8 +240,12 @@ def test_the_command_refuses_engines_that_cannot_be(options, complaint, collecte
 @pytest.mark.parametrize(
     ("engine", "hidden", "complaint"),
     [
-        ("dask", "dask", r"the Dask engine needs the package dask: pip install 'localdp\[dask\]'"),
-        ("spark", "pyspark", r"the Spark engine needs the package pyspark: pip install 'localdp\[spark\]'.*Java 17"),
+        ("dask", "dask", r"the Dask engine needs the package dask: pip install '\.\[dask\]' in a clone"),
+        (
+            "spark",
+            "pyspark",
+            r"Spark engine, beside Java 17, needs the package pyspark: pip install '\.\[spark\]' in a clone",
+        ),
     ],
 )
 def test_a_missing_package_is_named(engine, hidden, complaint, monkeypatch):

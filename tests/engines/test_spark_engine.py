@@ -23,7 +23,7 @@ from localdp.engines import check_engine, spark
 from localdp.engines.spark import SparkEngine
 from localdp.errors import PlanMismatchError
 
-pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'localdp[spark]'")
+pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, and there is no program java"),

@@ -218,7 +218,8 @@ class Half(Part):
 class Halves(Study):
     """Two parts at the same time, with the same plan: a kind of study from outside of the library."""
 
-    kind, what = "halves", "study in halves"
+    kind = "halves"
+    what = title = "study in halves"
     done = False
 
     def __init__(self, plan):

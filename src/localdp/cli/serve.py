@@ -66,9 +66,7 @@ def command(
         from localdp.collector.service import Service
         from localdp.collector.settings import Settings
     except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            f"a collector needs the package {error.name}: pip install 'localdp[collector]'"
-        ) from None
+        raise MissingPackageError.of_extra("a collector", str(error.name), "collector") from None
     if demo and db != _DATABASE:
         raise InvalidInputError("--demo has a database of its own, which is thrown away: leave out --db")
     listening = bound(host, port)

@@ -1,12 +1,18 @@
 """One device that reports its value: permanent responses, a budget that lasts, and an outbox for what is not sent yet.
 
-    client      `Client`: a plan, a store, and from a value to a batch of one report
+    client      `Client`: a plan or a study, a store, and from a value to a batch of one report
+    answers     what its two ways to answer have in common:
+    permanent   under a plan, again and again, from permanent responses
+    one_part    in a study of several parts, once
+    one_answer  that one answer on the disk
     secret      keys and digests, derived from a secret of the device
     single      one report without the overhead of arrays: the same bytes as the ordinary way
     budget      what the device has spent, and the cap
     store       the files of the device, in two copies, safe against crashes and other processes
     record      the bytes of such a file
     lock        one process at a time
+    post        what is fetched from the collector, and what is sent to it
+    addresses   the routes of the collector
     outbox      all reports that wait to be sent
     plan_outbox those of one plan
     pauses      how long to wait after a failure

@@ -37,7 +37,7 @@ class Addresses:
         self._study, self._routes, self._upload, self._token = study, routes, upload, token
         if isinstance(upload, str):
             reports = self._to(upload, routes.reports)  # an address that cannot be used is refused at once
-            if "{part}" in routes.reports and not reports.address.endswith("/reports"):
+            if "{part}" in routes.reports and reports.address == upload:
                 raise InvalidInputError("upload, the address of the collector, has no path: https://collector.example")
 
     def reports(self, part: str | None, known: str | None = None) -> Upload:
@@ -56,13 +56,14 @@ class Addresses:
         return self._to(upload, self._routes.part).address
 
     def _to(self, address: str, route: str, part: str = "") -> HttpUpload:
-        return to_route(
-            address.rstrip("/") if "{part}" in self._routes.reports else address,
-            route.format(study=self._study, part=part),
-            self._token,
-        )
+        return to_route(address, route.format(study=self._study, part=part), self._token)
 
     def _needed(self) -> str | Upload:
         if self._upload is None:
             raise InvalidInputError("this client does not know where to send reports: make it with upload=, an address")
         return self._upload
+
+
+def by_http(url: str, plan: str, token: str | None = None) -> HttpUpload:
+    """A function that posts batches of the plan with this fingerprint to a URL, which need not have a path."""
+    return to_route(url, PLANS.reports.format(study=plan), token)

@@ -50,7 +50,7 @@ class OneAnswer:
         self._store, self._budget, self._epsilon, self._what = store, budget, epsilon, what
         self._secret = Secret(store.secret, fingerprint)
         self._digest = self._secret.digest(what.encode())
-        self.path: Path = store.folder / folder / fingerprint[:32]
+        self.path: Path = store.kept(folder) / fingerprint[:32]
         """The file that holds the answer once it is made."""
 
     def to(self, asked: str, reported: Iterable[int], make: Callable[[Keystream], bytes]) -> bytes:

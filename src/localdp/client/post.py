@@ -19,7 +19,7 @@ class Post:
 
     def __init__(self, store: Store, study: str, addresses: Addresses, most_waiting: int) -> None:
         self._store, self._addresses = store, addresses
-        self._outbox = Outbox(store.folder / "outbox", study, most_waiting)
+        self._outbox = Outbox(store.kept("outbox"), study, most_waiting)
 
     @property
     def waiting(self) -> int:

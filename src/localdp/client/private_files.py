@@ -24,12 +24,22 @@ _OTHERS = 0o077
 
 
 def content(path: Path) -> bytes | None:
-    """What a file holds, or None if there is no such file. Permissions for other users are taken away."""
+    """What a file holds, or None if there is no such file. Permissions for other users are taken away.
+
+    A file of another user is a `StoreError`: it may have been put there while others could write to the folder, and
+    whoever knows the secret of a device can read its reports.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         return None
     try:
+        owner = os.fstat(handle).st_uid
+        if hasattr(os, "geteuid") and owner != os.geteuid():
+            raise StoreError(
+                f"the file {path} belongs to another user (number {owner}), who may have made it up; if it is yours, "
+                "make it yours with chown, and otherwise choose another folder"
+            )
         with suppress(OSError):  # a read-only disk; the content can be used nevertheless
             tighten(handle)
         with os.fdopen(handle, "rb", closefd=False) as file:

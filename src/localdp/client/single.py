@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.item_sets import ItemSets
+from localdp.held import OneUser
 from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms import (
     BinaryLocalHashing,
@@ -26,7 +26,6 @@ from localdp.mechanisms import (
     OptimizedLocalHashing,
     RandomizedResponse,
     RandomizedResponseTwice,
-    SetMechanism,
 )
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Keystream
@@ -58,10 +57,7 @@ class Single:
         """The permanent response to a value, drawn from the keystream of this key."""
         if self._permanent is not None:
             return self._permanent(held[0], keyed_words(key).__next__).to_bytes(self._bytes, "little")
-        items = np.array(held, np.int64)
-        if isinstance(self._mechanism, SetMechanism):
-            return self._mechanism.privatize_sets(ItemSets(items, np.array([len(held)])), Keystream(key)).tobytes()
-        return self._mechanism.permanent(items, Keystream(key)).tobytes()
+        return self._mechanism.respond(OneUser(np.array(held, np.int64)), Keystream(key)).tobytes()
 
     def again(self, response: bytes, stream: Keystream) -> bytes:
         """A report from a permanent response."""

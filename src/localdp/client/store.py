@@ -3,7 +3,7 @@
     device, device.copy   the record (see `record`), twice
     lock                  held while the record is read and changed; it says whether the folder was used
     outbox/               see `outbox`
-    discoveries/          the answers of this device in discoveries (see `localdp.discovery.device`)
+    discoveries/, surveys/, studies/   the answers of this device in studies (see `localdp.client.one_answer`)
 
 Each copy is written beside its place, flushed to the disk and renamed. So a crash leaves the old copy or the new one,
 never half of one. Nothing is released before both copies are written. If one of them is lost or damaged later, the
@@ -12,7 +12,8 @@ other one therefore holds everything that was paid for.
     both copies are good          what either of them says was paid for counts
     one is good                   it counts, and the other one is written anew
     neither is good               `StoreError`: nothing is reported any more
-    neither exists                a new device with a new secret, if the folder was never used; otherwise `StoreError`
+    neither exists                a new device with a new secret, if the folder has nothing of a device; otherwise
+                                  `StoreError`
 
 A lost store is a new device: its permanent responses are drawn anew, so the same value spends epsilon once more, and
 nothing remembers what was spent before.
@@ -21,6 +22,7 @@ nothing remembers what was spent before.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +41,9 @@ from localdp.errors import InvalidInputError, StoreError
 from localdp.formats.atomic_write import sync_folder
 
 _NAMES = ("device.copy", "device")
-_KEPT = frozenset({"outbox", "discoveries", "surveys", "studies"})
+KEPT = ("outbox", "discoveries", "surveys", "studies")
+"""The folders in a store. One of them without a record is that of a device whose record is gone."""
+_OF_JAVASCRIPT = re.compile(r"device\.[0-9]+|outbox-[0-9a-f]+\..+")  # the files of js/src/node.js
 _USED = b"This folder belongs to a device that has been used. Do not remove single files from it.\n"
 
 
@@ -55,6 +59,12 @@ class Store:
             record = self._best(found) if self._agree(found) else self._made_whole()
             sync_folder(self.folder)  # what a process that was killed has renamed may not be on the disk yet
         self.secret = record.secret
+
+    def kept(self, name: str) -> Path:
+        """The folder for something that a device keeps beside its record. Its name must be one of `KEPT`."""
+        if name not in KEPT:
+            raise ValueError(f"{name} is not in KEPT, so a device that lost its record would not be recognized by it")
+        return self.folder / name
 
     def read(self) -> Record:
         """The record as it is on the disk now."""
@@ -106,12 +116,22 @@ class Store:
 
     def _check_unused(self) -> None:
         """A folder with files of a device, and without its record, must not pass for a new device."""
-        if content(self.folder / "lock") or not _KEPT.isdisjoint(names(self.folder)):
+        if content(self.folder / "lock") or any(map(self._is_left, names(self.folder))):
             raise StoreError(
                 f"the store {self.folder} was used before, and both copies of its record are gone, so nobody knows "
                 "what this device has spent, and it reports nothing. Bring back the files from a backup. Removing the "
                 "whole folder makes a new device, which spends epsilon anew"
             )
+
+    def _is_left(self, name: str) -> bool:
+        """Whether something with this name is what a device has left that had a record.
+
+        A process that is killed while it writes the first record leaves a draft too, but one without payments.
+        """
+        if name.startswith(".device"):
+            draft = Record.from_bytes(content(self.folder / name) or b"")
+            return draft is not None and bool(draft.paid)
+        return name in KEPT or _OF_JAVASCRIPT.fullmatch(name) is not None
 
     def _same_device(self, found: list[bytes | None]) -> Record:
         """The record, which must still be that of the device that was opened."""

@@ -99,11 +99,6 @@ class HttpUpload:
         return replace(self, address=address) if same else None
 
 
-def by_http(url: str, fingerprint: str, token: str | None = None) -> HttpUpload:
-    """A function that posts batches to this URL. A URL without a path is completed to the collector's route."""
-    return to_route(url, f"/v1/plans/{fingerprint}/reports", token)
-
-
 def to_route(url: str, route: str, token: str | None = None) -> HttpUpload:
     """A function that posts batches to this URL, which is completed by the route if it has no path."""
     parts = _split(url)

@@ -19,6 +19,6 @@ What holds at every moment, and what the tests and `make audit` check by killing
   cannot be used to find out what others sent.
 - No address of a sender is stored or logged.
 
-Only this folder imports HTTP and SQL libraries, which `pip install localdp[collector]` brings. Why things are as they
+Only this folder imports HTTP and SQL libraries, which the extra `collector` brings. Why things are as they
 are is in docs/decisions/0021-the-collector.md.
 """

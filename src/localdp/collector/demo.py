@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from localdp import datasets
-from localdp.client.upload import by_http
+from localdp.client.addresses import by_http
 from localdp.collector.answers import EstimatesQuery
 from localdp.collector.collections import Collection, Terms, day_of
 from localdp.collector.service import Service

@@ -52,7 +52,7 @@ class Discovery(Series):
     [40000, 7]
     """
 
-    kind = what = "discovery"
+    kind = what = title = "discovery"
     answers = "discoveries"
 
     def __init__(

@@ -107,13 +107,14 @@ class Round(series.Round):
             candidates = Candidates.from_document(document)
             span = Span(document["from"], document["to"])
             made = cls(document["discovery"], document["round"], candidates, plan, span, code)
+            same = made.to_json() == canonical_json.dumps(document)
         except LocalDPError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise PlanError("this is not a round of a discovery: it is not text in JSON") from None
         except (KeyError, TypeError, ValueError, AttributeError):
             raise PlanError(f'this is not a round of a discovery: it is not a document "{_FORMAT}"') from None
-        if made.to_json() != canonical_json.dumps(document):
+        if not same:
             raise PlanError("this round was altered, or its candidates are not in order")
         return made
 

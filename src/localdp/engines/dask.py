@@ -235,7 +235,4 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise MissingPackageError(
-            "the Dask engine needs the package dask: pip install 'localdp[dask]' (or: pip install 'dask[dataframe]' "
-            "distributed)"
-        ) from None
+        raise MissingPackageError.of_extra("the Dask engine", "dask", "dask") from None

@@ -389,7 +389,4 @@ def _load(module: str) -> Any:
         with _any_pandas():
             return import_module(module)
     except ImportError:
-        raise MissingPackageError(
-            "the Spark engine needs the package pyspark: pip install 'localdp[spark]' (or: pip install pyspark pandas "
-            "pyarrow); it needs Java 17 as well"
-        ) from None
+        raise MissingPackageError.of_extra("the Spark engine, beside Java 17,", "pyspark", "spark") from None

@@ -11,9 +11,9 @@ their expected number if all cells are equally frequent, D = diag(A' 1/d):
 
     W = (A D^-1 A')^-1 A D^-1,       Var(fhat_i) = sum_o W_io^2 E(c_o) - f_i,
 
-since the counts of the people of one cell are multinomial. These estimates add up to n by themselves: A' 1 = d D 1
-gives 1' W c = 1' c. Their noise is correlated between cells; whoever has more to say about the cells than one estimate
-for each works from `counts` and `matrix` instead.
+since the counts of the people of one cell are multinomial; E(c) is taken from the estimates themselves. They add up to
+n by themselves: A' 1 = d D 1 gives 1' W c = 1' c. Their noise is correlated between cells. Whoever knows more about the
+cells than one estimate for each can use works from `counts` and `matrix` instead.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class Through(Observation):
 
     @cached_property
     def variance(self) -> Vector:
-        spread = np.square(self.weights) @ self.counts
-        held = np.clip(self.frequencies, 0, self.n)
+        held = np.maximum(self.frequencies, 0)
+        held *= self.n / held.sum()
+        spread = np.square(self.weights) @ (held @ self.matrix)
         return np.maximum(spread - held, 1e-12 * np.maximum(spread, 1.0))

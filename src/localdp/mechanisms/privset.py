@@ -57,7 +57,7 @@ from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import exact_sum
-from localdp.mechanisms.set_base import OneSet, SetMechanism, scaled
+from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -243,7 +243,7 @@ class PrivSet(SetMechanism):
 
     def _chances(self, held: OneSet) -> dict[frozenset[int], Fraction]:
         """The exact probability of every padded set that a device may make of a set."""
-        items, size = sorted(held), len(held)
+        items, size = checked_held(held), len(held)
         if size <= self.set_size:
             return {frozenset((*items, *range(self.size, self.size + self.set_size - size))): Fraction(1)}
         ends = [-(-place * 2**self.width // size) for place in range(size + 1)]

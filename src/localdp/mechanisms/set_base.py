@@ -64,10 +64,9 @@ class SetMechanism(PureMechanism):
 
     def privatize_sets(self, sets: ItemSets, source: Entropy, *, progress: Progress | None = None) -> Rows:
         """One report for each user's set: calls `randomize_sets` on chunks of users, on all processors."""
-        # Compiled loops would write out of bounds, so what they get is a copy that nobody changes after the check.
-        held = ItemSets(checked_indices(sets.items.copy(), self.size), sets.sizes.copy())
-        if (held.sizes < 0).any() or held.sizes.sum() != held.items.size:
-            raise InvalidInputError("the sizes of the sets do not add up to the number of their items")
+        # Compiled loops would write out of bounds, and a repeated item would reveal more than epsilon. So both are
+        # checked on a copy that nobody changes afterwards; making the copy checks that every user has a set.
+        held = ItemSets(checked_indices(sets.items.copy(), self.size), sets.sizes.astype(np.int64))
         starts = np.append(held.starts, held.items.size)
 
         def randomize(users: Indices, stream: Entropy) -> Rows:
@@ -102,6 +101,14 @@ class SetMechanism(PureMechanism):
             f"<{self.name} on sets of up to {self.set_size} of {self.size} items, epsilon {self.epsilon:.6g}, "
             f"{self.report_bits}-bit reports>"
         )
+
+
+def checked_held(held: OneSet) -> list[int]:
+    """The items of one set in ascending order, for laws that are computed from them."""
+    items = sorted(held)
+    if len(set(items)) < len(items):
+        raise InvalidInputError("an item is in a set twice")
+    return items
 
 
 def scaled(words: Words, sizes: Indices, width: int) -> Indices:

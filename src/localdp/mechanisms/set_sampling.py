@@ -49,7 +49,7 @@ from localdp.mechanisms.base import Mechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
-from localdp.mechanisms.set_base import OneSet, SetMechanism, scaled
+from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -173,11 +173,11 @@ class PaddingAndSampling(SetMechanism):
 
     def _chances(self, held: OneSet) -> dict[int, Fraction]:
         """The exact probability with which each element of a padded set is drawn."""
-        size = len(held)
+        items, size = checked_held(held), len(held)
         if size > self.set_size:
             ends = [-(-place * 2**self.width // size) for place in range(size + 1)]
-            return {item: Fraction(ends[i + 1] - ends[i], 2**self.width) for i, item in enumerate(sorted(held))}
-        chances = {item: Fraction(1, self.set_size) for item in held}
+            return {item: Fraction(ends[i + 1] - ends[i], 2**self.width) for i, item in enumerate(items)}
+        chances = {item: Fraction(1, self.set_size) for item in items}
         if self.kind is RandomizedResponse:
             return chances | {self.size + place: Fraction(1, self.set_size) for place in range(size, self.set_size)}
         return chances | {self.size: Fraction(self.set_size - size, self.set_size)}

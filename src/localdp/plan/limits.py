@@ -38,12 +38,14 @@ class Limits(Frozen):
         self._freeze()
 
     def check_document(self, document: Any) -> None:
-        """Refuse what can be refused before a domain is built, which takes time for many items."""
+        """Refuse what can be refused before anything is derived, which takes time and memory for many items."""
         domain = document.get("domain") if isinstance(document, dict) else None
         if not isinstance(domain, dict):
             return  # it is not a plan, as the next step will say
-        items = domain.get("items")
-        self._check_size(len(items) if isinstance(items, list) else 0)
+        items = domain.get("items", domain.get("size"))
+        size = len(items) if isinstance(items, list) else items
+        if isinstance(size, int) and size <= LARGEST_SIZE:  # a larger one is no size at all, as the plan will say
+            self._check_size(size)
         epsilon = document.get("epsilon")
         if isinstance(epsilon, float | int):
             self._check_epsilon(epsilon)

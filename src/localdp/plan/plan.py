@@ -290,8 +290,9 @@ class Plan(Frozen):
         except (KeyError, TypeError):
             raise PlanError("this is not a plan: its domain, mechanism or epsilon is missing or misshapen") from None
         # The domain holds the very items that were read, so only the rest is compared: there may be very many items.
-        without_domain = {"domain": None} if "domain" in document else {}
-        if not canonical_json.same(plan._document() | without_domain, document | without_domain):
+        derived = plan._document()
+        without_domain = {"domain": None} if "domain" in derived else {}
+        if not canonical_json.same(derived | without_domain, document | without_domain):
             raise PlanError(
                 "this plan was altered: it is not what its domain, mechanism and epsilon give, so it might not "
                 "protect what it says"

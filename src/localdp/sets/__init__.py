@@ -2,14 +2,16 @@
 
 sizes       how large the sets are, and the set size that follows from it
 candidates  the itemsets that are counted, and which of them a user holds
+questions   what is asked, and how sets are read into cells
 rounds      what one group of users is asked
-groups      which round a user answers
 protocol    the rounds one after the other, each leading to the next
-saved       a survey on the disk
-device      one user: a group, and one report
+state       what the rounds have found so far
 found       the result
 run         a whole survey on sets at hand
 check       what a user tells, by running every random input
+device      one user, by an older name of `localdp.Client`
+
+What it has in common with other studies is in `localdp.studies`.
 """
 
 from localdp.sets.check import check_survey

@@ -39,9 +39,9 @@ class OfSet(Question):
     def sets(self, values: Any) -> ItemSets:
         """What each person holds of what is asked for: their items, or the numbers of the candidates.
 
-        `values` has a list of items for each person; or it is `ItemSets` already.
+        `values` has a list of items for each person, or is `ItemSets`.
         """
-        sets = values if isinstance(values, ItemSets) else ItemSets.read(values, self.domain)
+        sets = ItemSets.read(values, self.domain)
         return sets if self.candidates is None else held(self.candidates, sets)
 
     def typed(self, text: str) -> list[Item]:

@@ -125,13 +125,14 @@ class Round(series.Round):
             items = document["items"]
             candidates = _candidates(document["candidates"], items)
             made = cls(document["survey"], document["round"], document["asks"], candidates, items, plan)
+            same = made.to_json() == canonical_json.dumps(document)
         except LocalDPError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise PlanError("this is not a round of a survey of sets: it is not text in JSON") from None
         except (KeyError, TypeError, ValueError, AttributeError):
             raise PlanError(f'this is not a round of a survey of sets: it is not a document "{_FORMAT}"') from None
-        if made.to_json() != canonical_json.dumps(document):
+        if not same:
             raise PlanError("this round was altered")
         return made
 

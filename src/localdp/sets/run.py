@@ -12,6 +12,7 @@ from localdp.item_sets import ItemSets
 from localdp.items import Item
 from localdp.sets.found import FoundSets
 from localdp.sets.protocol import Survey
+from localdp.sets.questions import Members
 from localdp.sets.rounds import Round
 from localdp.studies.run import run as run_series
 from localdp.types import Indices, Progress
@@ -73,7 +74,7 @@ def _found(
     progress: Progress | None,
 ) -> FoundSets:
     domain = items if isinstance(items, Domain) else Domain(items)
-    held = sets if isinstance(sets, ItemSets) else ItemSets.read(sets, domain)
+    held = Members(domain, None).sets(sets)
     if not held.users:
         raise EmptyError("no sets were given: give one list of items for each user")
     made = Survey(domain, epsilon=epsilon, users=held.users, top=top, largest=largest)

@@ -4,6 +4,7 @@
     part      what is counted: a plan, and how a person's value is read into its cells
     study     what every study can be asked
     series    studies whose parts come one after the other
+    run       all of its rounds on values at hand
     single    one plan as a study
     tally     what was counted, by part, day and segment
     saved     a study on the disk

@@ -47,7 +47,7 @@ class Single(Study):
     [900.0, 100.0]
     """
 
-    kind = what = "plan"
+    kind = what = title = "plan"
     asks_again = True
     done = False
 

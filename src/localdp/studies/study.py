@@ -25,15 +25,15 @@ NO_LIMITS = Limits(None, None, None, False)
 class Study(Frozen, ABC):
     """A form, and parts that are answered by disjoint people. A study is a value: `advance` gives the one after it.
 
-    An author of a kind of study sets `kind` and `what` and writes `document` and `from_document`, `parts`, `read_part`,
-    `advance`, `done` and `result`; and, if it has a state beside its document, `state` and `with_state`. Kinds that are
-    not of this library are made known by `localdp.studies.register`.
+    An author of a kind of study sets `kind`, `what` and `title` and writes `document` and `from_document`, `parts`,
+    `read_part`, `advance`, `done` and `result`; and, if it has a state beside its document, `state` and `with_state`.
+    Kinds that are not of this library are made known by `localdp.studies.register`.
     """
 
     kind: ClassVar[str]
     """The name of this kind, in the format of its documents: localdp-<kind>/1."""
     what: ClassVar[str]
-    """What errors and saved files call it, such as "discovery"."""
+    """What errors and saved files call it, such as "survey"."""
     title: ClassVar[str]
     """The same in full, such as "survey of sets"."""
     answers: ClassVar[str] = "studies"
@@ -48,11 +48,6 @@ class Study(Frozen, ABC):
     """The fewest reports of a part under way with which it can be ended."""
     epsilon: float
     """What a device spends."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "what" in cls.__dict__ and "title" not in cls.__dict__:
-            cls.title = cls.what
 
     # What an author writes.
 

@@ -69,7 +69,7 @@ print(urllib.request.urlopen(upload).read().decode())
 
 const NOTES = {
   Web: "Put this into a page. It remembers what it has said in the browser, and sends when there is a network.",
-  Python: "Install with pip install localdp. The folder localdp-device is the memory of one device.",
+  Python: "Install with pip install . in a clone of localdp's repository. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it.",
   "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the plan, so try it on one that you can do without.",
 };

@@ -74,9 +74,7 @@ class PostgresDatabase(Database):
         try:
             import psycopg
         except ImportError:
-            raise MissingPackageError(
-                "PostgreSQL needs the package psycopg: pip install 'localdp[collector]'"
-            ) from None
+            raise MissingPackageError.of_extra("PostgreSQL", "psycopg", "collector") from None
         self._psycopg = psycopg
         said = psycopg.conninfo.conninfo_to_dict(url)
         self._url = psycopg.conninfo.make_conninfo(url, **{key: _PATIENCE[key] for key in _PATIENCE.keys() - said})
