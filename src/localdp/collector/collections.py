@@ -245,17 +245,19 @@ def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
     items, size = given.pop("items", None), given.pop("size", None)
     if (items is None) == (size is None):
         raise invalid('give either "items", a list of items, or "size", the number of items')
-    if items is not None and not isinstance(items, list):
+    if items is None:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 2:
+            raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
+        number = size
+    elif not isinstance(items, list):
         raise invalid(f'"items" is a list of items, not {shown(items)}')
-    if items is not None and {list, dict} & set(map(type, items)):
+    elif {list, dict} & set(map(type, items)):
         raise invalid('"items" is a flat list: every item is a text, a number, true or false')
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
-        raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
-    domain: Any = size if items is None else items
-    number = len(domain) if isinstance(domain, list) else domain
+    else:
+        number = len(items)
     if number > most_items:
         raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
-    return domain
+    return number if items is None else items
 
 
 def terms_in(body: dict[str, Any]) -> Terms:
