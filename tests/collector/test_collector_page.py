@@ -7,7 +7,8 @@ import re
 import pytest
 from paths import DOCS, ROOT
 
-from localdp.collector import collections
+from localdp.collector.collections import OF_PLAN
+from localdp.collector.requests import KINDS, TERMS
 from localdp.collector.routes import ROUTES
 from localdp.errors import WireCode
 
@@ -30,6 +31,7 @@ def test_every_code_is_on_the_page():
     assert [code for code in sorted(codes) if f"`{code}`" not in PAGE] == []
 
 
-def test_every_field_of_a_plan_is_on_the_page():
-    for field in (*collections._OF_PLAN, *collections._BESIDE, "plan"):
+def test_every_field_of_a_plan_and_of_every_other_study_is_on_the_page():
+    of_studies = {field for asked in KINDS.values() for field in asked.fields}
+    for field in (*OF_PLAN, "plan", *TERMS, *of_studies, *KINDS, "kind", "document"):
         assert f"`{field}`" in PAGE

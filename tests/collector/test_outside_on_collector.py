@@ -10,6 +10,7 @@ from questions_outside import Hour
 from running import running
 
 import localdp as ldp
+from localdp.advice import fake_users
 from localdp.collector.recount import differences
 
 PLAN = ldp.Plan(Hour(3), "test-gaps", 2.0)
@@ -77,7 +78,7 @@ def test_progress_is_told_without_p_and_q(collector):
     assert now["size"] == 8
     assert now["standard_error"] == pytest.approx(progress["now"]["std_error"])
     assert 0 < progress["now"]["threshold"] / progress["now"]["reports"] < progress["now"]["visible_share"] < 1
-    assert progress["fake_users"]["push"] == pytest.approx(PLAN.mechanism.push)
+    assert progress["fake_users"]["push"] == pytest.approx(fake_users(PLAN, 1).push)
 
 
 def test_counts_are_those_of_all_uploads_and_aggregates_from_elsewhere_are_added(collector, tmp_path):

@@ -11,10 +11,8 @@ from running import ITEMS, running
 
 import localdp as ldp
 from localdp.collector import studies as module
-from localdp.plan.part_key import PartKey
 from localdp.sets import Survey
-from localdp.studies import Places, Single, Span, Study, register, study_in
-from localdp.studies.single import Whole
+from localdp.studies import Single, study_in
 
 SETS = {"kind": "sets", "items": ["tea", "milk", "bread", "rice", "eggs"], "epsilon": 4.0, "users": 2_000, "top": 2}
 KEYS = {"kind": "discovery", "bits": 16, "epsilon": 4.0, "users": 2_000, "top": 2}
@@ -226,6 +224,19 @@ def test_uploads_belong_to_their_part_and_their_study(collector):
     assert collector.client.get(f"/v1/discoveries/{one['fingerprint']}/document").status_code == 404
 
 
+def test_a_token_for_one_study_is_good_for_no_other(collector):
+    one, two = (created(collector, SETS, name=name, write_token=True) for name in ("mine", "theirs"))
+    token = collector.ask("POST", "/v1/tokens", json={"scope": "write", "plan": one["id"]}).json()
+    assert token["plan"] == one["fingerprint"]
+    bearer = {"Authorization": f"Bearer {token['token']}"}
+    for made, status in ((one, 201), (two, 403)):
+        part = part_of(collector, made)
+        body = part.privatize([["tea"]]).to_bytes()
+        assert post(collector, made, part, body).status_code == 401
+        assert post(collector, made, part, body, **bearer).status_code == status
+    assert collector.ask("POST", "/v1/tokens", json={"scope": "write", "plan": "0" * 64}).status_code == 404
+
+
 def test_a_discovery_is_one_study_by_both_families_of_routes(collector, tmp_path):
     made = created(collector, KEYS, name="both", automatic=False)
     older = collector.ask("GET", f"/v1/discoveries/{made['fingerprint']}", "read").json()
@@ -339,66 +350,3 @@ def test_the_minimum_holds_for_every_part(collector):
         assert post(collector, made, part, part.privatize([["tea"]] * reports).to_bytes()).status_code == 201
         answer = collector.ask("POST", route(made, "/advance?part=0"))
         assert answer.status_code == status, answer.text
-
-
-@register
-class TwoHalves(Study):
-    """Two plans at once, each asked of one half of the people: a kind of study that the library does not know."""
-
-    kind, what = "test-halves", "test of halves"
-
-    def __init__(self):
-        self.epsilon = 1.0
-        self._freeze()
-
-    def document(self):
-        return {"format": self.format()}
-
-    @classmethod
-    def from_document(cls, document):  # noqa: ARG003
-        return cls()
-
-    @property
-    def places(self):
-        return Places(2)
-
-    def parts(self):
-        return tuple(Half(n) for n in range(2))
-
-    def read_part(self, text, limits):  # noqa: ARG002
-        return next(part for part in self.parts() if part.to_json() == text.decode())
-
-    def advance(self, tally):  # noqa: ARG002
-        return self
-
-    @property
-    def done(self):
-        return False
-
-    def result(self, tally=None):
-        raise NotImplementedError
-
-
-class Half(Whole):
-    """The half that asks devices with this place."""
-
-    def __init__(self, number):
-        self.key = ("left", "right")[number]
-        self.plan = ldp.Plan(["yes", "no"], "grr", 1.0, part=PartKey(TwoHalves().fingerprint, self.key))
-        self.span = Span(number, number + 1, 2)
-        self._freeze()
-
-
-def test_several_parts_at_once_are_chosen_by_the_place_of_a_device(collector):
-    made = created(collector, {"document": TwoHalves().document()})
-    assert [(part["key"], part["under_way"]) for part in made["parts"]] == [("left", True), ("right", True)]
-    which = collector.client.get(route(made, "/part"))
-    assert (which.status_code, which.json()["code"]) == (422, "which-part")
-    for place, half in enumerate(TwoHalves().parts()):
-        assert collector.client.get(route(made, f"/part?place={place}")).text == half.to_json()
-        assert post(collector, made, half, half.privatize(["yes"] * 200).to_bytes()).status_code == 201
-    nobody = collector.client.get(route(made, "/part?place=2"))
-    assert (nobody.status_code, nobody.json()["code"]) == (404, "not-asked")
-    assert collector.client.get(route(made, "/part?place=x")).status_code == 422
-    found = collector.ask("GET", route(made, "/result"), "read").json()
-    assert (found["n"], list(found["tables"])) == (400, ["left", "right"])

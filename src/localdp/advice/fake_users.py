@@ -6,7 +6,7 @@ i, the estimate is fhat_i = (c_i - n q*) / (p* - q*). One more report that suppo
     push = (1 - q*) / (p* - q*)  users                                   to the estimate of item i,
 
 whatever the other bits of the report are, and no report can add more. (Under a mechanism that is not pure, the most it
-can add is the largest weight of an outcome in an estimate: `Mechanism.push`.) An honest holder adds 1 on
+can add is the largest weight of an outcome in an estimate: `Observation.push`.) An honest holder adds 1 on
 average, so a forged report counts as much as `push` honest users. To move an item by one standard error of an item that
 nobody holds takes
 
@@ -57,8 +57,9 @@ class Forged:
     @classmethod
     def under(cls, mechanism: Mechanism, users: int) -> Forged:
         """What forged reports do under this mechanism."""
+        push = mechanism.observe(np.zeros(mechanism.outcomes, np.int64), 0).push
         error = math.sqrt(mechanism.variance(users))
-        return cls(mechanism.name, users, mechanism.report_bytes, mechanism.push, mechanism.most_supported, error)
+        return cls(mechanism.name, users, mechanism.report_bytes, push, mechanism.most_supported, error)
 
     def added_by(self, reports: int) -> float:
         """The most users that this number of forged reports can have added to one item."""

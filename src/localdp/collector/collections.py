@@ -1,9 +1,9 @@
 """A collection: what this collector takes reports for, with its title, question, minimum and dates.
 
 A collection holds a study, which has parts that take uploads: one, if the study is a plan, or one for each round of a
-discovery. The plan of a part says how values are protected, and devices see all of it. What is beside it here is for
-people and for the collector, and does not change the plan's fingerprint. Nothing of a part changes, except that it can
-be closed.
+discovery or of a survey of sets. The plan of a part says how values are protected, and devices see all of it. What is
+beside it here is for people and for the collector, and does not change the plan's fingerprint. Nothing of a part
+changes, except that it can be closed.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ class Collections:
         self._lock = threading.Lock()
         self._by_name: dict[str, Collection] = {}
         self._by_part: dict[tuple[int, str], Collection] = {}
+        self._studies: dict[int, str] = {}
 
     def known(self, name: str) -> Collection | None:
         """What `find` finds, if it is in memory: for the event loop, which must not wait."""
@@ -134,6 +135,12 @@ class Collections:
             self.refresh()
         return self._by_part[collection, part]
 
+    def study(self, collection: int) -> str:
+        """The fingerprint of the study of the collection with this number."""
+        if collection not in self._studies:
+            self.refresh()
+        return self._studies[collection]
+
     def every(self) -> list[Collection]:
         """All collections whose study is a plan, the newest first."""
         self.refresh()
@@ -160,6 +167,7 @@ class Collections:
         collection = _collection(collections.by_id(session, part.collection), part, plan)
         with self._lock:
             self._by_part[part.collection, part.key] = collection
+            self._studies[part.collection] = collection.study
             self._by_name[part.fingerprint] = self._by_name[part.fingerprint[:SHORT]] = collection
         return collection
 

@@ -21,7 +21,7 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,7 +57,8 @@ class StudyTerms(Terms):
 class Kept:
     """A study as it is stored: as far as it has come, with all its parts. `closed` is also when it was done.
 
-    `form` is the document of the study, and `step` grows with every change of its state.
+    `form` is the document of the study, and `step` grows with every change of its state. `parts` have the
+    documents that devices fetch, and no plans beside them.
     """
 
     id: int
@@ -215,7 +216,7 @@ class Studies:
         if kept.closed is not None:
             raise study_closed(study)
         if key is not None and key not in under_way:
-            detail = f"{study.called} {key} has not begun: {study.called} {', '.join(under_way)} is under way"
+            detail = f"{study.called} {key[:60]} has not begun: {study.called} {', '.join(under_way)} is under way"
             raise Problem(409, "not-under-way", detail)
         return False
 
@@ -264,6 +265,8 @@ class Studies:
         terms = (StudyTerms if study.goes_on else Terms)(**settings)
         moments = stored.created, stored.step, stored.closed
         form = stored.form or study.to_json()
+        texts = (form if row.plan == form else row.document or row.plan for row in rows)  # they may be long
+        rows = tuple(replace(row, plan="", document=text) for row, text in zip(rows, texts, strict=True))
         return Kept(stored.id, stored.name, stored.fingerprint, form, terms, *moments, study, rows)
 
     def _work(self) -> None:

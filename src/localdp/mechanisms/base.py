@@ -189,14 +189,6 @@ class Mechanism(AskedAgain):
         """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
         return sums
 
-    @cached_property
-    def push(self) -> float:
-        """The most users that one report can add to the estimate of an item, and so also a forged one."""
-        if not self.pure:
-            return self._of_one_user.push
-        p, q = self._exact_pair
-        return float((1 - q) / (p - q))
-
     @property
     def most_supported(self) -> int | None:
         """The most items that one report can support, and so also a forged one; None if that is not known."""

@@ -81,7 +81,7 @@ async def part(service: Service, request: Request) -> Response:
     if kept.closed is not None:
         raise study_closed(kept.study)
     asked = await service.pools.for_devices(_asked, kept, place)
-    return tagged(request, asked.document or asked.plan, asked.fingerprint, "public, no-cache")
+    return tagged(request, asked.document, asked.fingerprint, "public, no-cache")
 
 
 def _asked(kept: Kept, place: int | None) -> StoredPart:

@@ -34,10 +34,9 @@ async def create(service: Service, request: Request) -> Response:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
         raise invalid(f'"name" is one line of at most {_LONGEST_NAME} characters, not {shown(name)}')
     if plan is not None and (scope != "write" or not isinstance(plan, str)):
-        raise invalid('"plan" is the fingerprint of a plan, for tokens with the scope write')
-    collection = None if plan is None else await service.collection(plan)
+        raise invalid('"plan" is the fingerprint of a plan or of another study, for tokens with the scope write')
+    number = None if plan is None else (await service.pools.for_operators(service.studies.find, plan)).id
     token, now = new_token(), int(time.time())
-    number = None if collection is None else collection.id
     made = await service.writer.call(lambda session: tokens.add(session, digest_of(token), name, scope, number, now))
     service.tokens.forget()
     if made is None:
@@ -83,7 +82,7 @@ def _described(service: Service, token: StoredToken) -> dict[str, Any]:
         "id": token.id,
         "name": token.name,
         "scope": token.scope,
-        "plan": None if token.collection is None else service.collections.by_part(token.collection).plan.fingerprint,
+        "plan": None if token.collection is None else service.collections.study(token.collection),
         "created": iso_moment(token.created),
         "revoked": None if token.revoked is None else iso_moment(token.revoked),
     }
@@ -110,7 +109,7 @@ _REQUEST = {
     "properties": {
         "scope": {"enum": list(SCOPES)},
         "name": {"type": "string", "maxLength": _LONGEST_NAME},
-        "plan": {"type": "string", "description": "With the scope write: for this plan only."},
+        "plan": {"type": "string", "description": "With the scope write: for this plan, or this study, only."},
     },
 }
 _LIST = {"type": "object", "properties": {"tokens": {"type": "array", "items": _TOKEN}}}

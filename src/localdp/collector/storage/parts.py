@@ -1,4 +1,4 @@
-"""The table of parts: what takes uploads. A plan has one, whose key is empty; a discovery has one for each round."""
+"""The table of parts: what takes uploads. A plan has one, whose key is empty; other studies have one a round."""
 
 from __future__ import annotations
 
