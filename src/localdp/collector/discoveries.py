@@ -34,11 +34,11 @@ from localdp.collector.storage.aggregates import SUSPECT, TAKEN_BACK
 from localdp.collector.storage.collections import DISCOVERY
 from localdp.collector.storage.database import Session, StorageError
 from localdp.collector.storage.parts import StoredPart
-from localdp.collector.suspects import verdicts
 from localdp.collector.writer import Writer
 from localdp.discovery import Discovery
 from localdp.discovery.rounds import Round
 from localdp.errors import LocalDPError
+from localdp.forgery.uploads import verdicts
 from localdp.plan import Aggregate
 from localdp.studies.saved import from_state, state_of
 from localdp.studies.series import LEAST_REPORTS
@@ -196,7 +196,7 @@ class Discoveries:
                 continue
             sizes = np.array([one.count for one in kept], np.int64)
             reports = reports_in(b"".join(one.body or b"" for one in kept), plan)
-            found = verdicts(reports, sizes, self._random)
+            found = verdicts(reports.plan.mechanism, reports.rows, sizes, self._random)
             forged |= {kept[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
             honest = reports.rows[np.repeat(found == 0, sizes)]
             suspect, n = suspect + len(reports) - len(honest), n + len(honest)

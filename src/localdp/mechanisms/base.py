@@ -40,6 +40,7 @@ from localdp.held import Held
 from localdp.kernels import chunks
 from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Laws
 from localdp.mechanisms.observation import Observation, Supported, Through
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
@@ -51,7 +52,7 @@ _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
 _GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
-class Mechanism(AskedAgain):
+class Mechanism(AskedAgain, Laws):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every
@@ -189,11 +190,6 @@ class Mechanism(AskedAgain):
         """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
         return sums
 
-    @property
-    def most_supported(self) -> int | None:
-        """The most items that one report can support, and so also a forged one; None if that is not known."""
-        return None
-
     def validate_counts(self, counts: Counts, n: int) -> None:
         """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
 
@@ -236,6 +232,11 @@ class Mechanism(AskedAgain):
     def outcome_chances(self) -> tuple[float, float]:
         """The largest and the smallest probability of an outcome, whatever the user holds."""
         return (self.p_star, self.q_star) if self.pure else (1.0, 0.0)
+
+    @cached_property
+    def push(self) -> float:
+        """The most users that one forged report can add to the estimate of an item."""
+        return self._of_one_user.largest_weight
 
     @cached_property
     def p_star(self) -> float:

@@ -58,6 +58,11 @@ class Observation(ABC):
         """p* and q*, if the mechanism is pure: they give the exact law of the noise."""
         return None
 
+    @property
+    @abstractmethod
+    def largest_weight(self) -> float:
+        """The most that one more report can add to an estimate."""
+
 
 @dataclass(frozen=True, eq=False)
 class Supported(Observation):
@@ -88,6 +93,10 @@ class Supported(Observation):
     @property
     def probabilities(self) -> tuple[float, float]:
         return float(self.p), float(self.q)
+
+    @property
+    def largest_weight(self) -> float:
+        return float((1 - self.q) / (self.p - self.q))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +129,10 @@ class Through(Observation):
         if least < _LEAST_CONDITION * largest:
             raise InvalidInputError("some cells of this mechanism have the same outcomes: they cannot be told apart")
         return np.linalg.solve(information, scaled)
+
+    @property
+    def largest_weight(self) -> float:
+        return float(self.weights.max())
 
     @cached_property
     def frequencies(self) -> Vector:
