@@ -19,7 +19,6 @@ about the cells (`observation`). A pure mechanism has an outcome for each item, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
@@ -49,7 +48,6 @@ from localdp.validation import checked_amount, checked_epsilon, checked_size
 
 _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a second
 _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
-_GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
 class Mechanism(AskedAgain, Laws):
@@ -67,7 +65,7 @@ class Mechanism(AskedAgain, Laws):
     - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster;
     - where there are options, or where reports perturb a permanent response, replaces what `chains` replaces.
 
-    All other methods are derived from these and are not meant to be overridden.
+    Methods that stand below "What is derived" are not meant to be overridden.
     """
 
     name: ClassVar[str]
@@ -75,7 +73,7 @@ class Mechanism(AskedAgain, Laws):
     exactly_pure: ClassVar[bool] = True
     """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never rests on one."""
     holds_sets: ClassVar[bool] = False
-    """Whether every user holds a set of items, so that the frequencies need not add up to the number of users."""
+    """Whether every user holds a set of items."""
     counts_pairs: ClassVar[bool] = False
     """True where counting looks at every pair of a report and an item. `auto` never chooses these: they are slow."""
 
@@ -157,7 +155,10 @@ class Mechanism(AskedAgain, Laws):
 
     @property
     def outcomes(self) -> int:
-        """How many numbers `count` returns. Of a pure mechanism, there is one for each item."""
+        """How many numbers `count` returns. Of a pure mechanism, there is one for each item.
+
+        Of any other, a report has exactly one outcome: the chances of all outcomes add up to 1.
+        """
         return self.size
 
     def chance(self, item: int, outcome: int) -> Fraction:
@@ -197,7 +198,7 @@ class Mechanism(AskedAgain, Laws):
         """Random counts, distributed exactly as if every user sent a report. This default does run every user."""
         source = keystream.secure() if seed is None else keystream.seeded(seed)
         counts = np.zeros(self.outcomes, np.int64)
-        for values in self._values_in_groups(frequencies):
+        for values in chunks.values_in_groups(frequencies, self.report_bytes):
             counts += self.tally(self.privatize(values, source))
         return counts
 
@@ -367,14 +368,6 @@ class Mechanism(AskedAgain, Laws):
         It decides how many reports a thread takes.
         """
         return self._randomize_work
-
-    def _values_in_groups(self, frequencies: Counts) -> Iterator[Indices]:
-        """The value of every user, in groups of at most 64 MiB of reports, so that memory stays bounded."""
-        last = np.cumsum(frequencies)
-        group = max(1, min(_GROUP_USERS, _GROUP_BYTES // self.report_bytes))
-        for start in range(0, int(last[-1]), group):
-            users = np.arange(start, min(start + group, int(last[-1])))
-            yield np.searchsorted(last, users, side="right").astype(np.int64)
 
     def _check_channel(self, reports: int) -> None:
         """Refuse to list a channel with this number of possible reports if it would not fit into memory."""
