@@ -172,7 +172,46 @@ def clients() -> Iterator[Artefact]:
                 yield f"client {name} {number} store", files_in(here)
 
 
-ARTEFACTS = (studies, results, clients)
+def every_plan() -> Iterator[tuple[str, ldp.Plan, Any]]:
+    """Plans of every mechanism, with catch-alls, chains and sets, and the values of their users."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 20, 500)
+    sets = [sorted(set(rng.integers(0, 20, size).tolist())) for size in rng.integers(0, 5, 500)]
+    for mechanism in ("grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr", "dbit", "auto"):
+        yield mechanism, ldp.Plan(20, mechanism, 0.5, **({"answers": 3} if mechanism == "dbit" else {})), values
+    for mechanism in ("grr", "sue", "oue", "oue+sue", "sue+oue", "auto"):
+        yield f"{mechanism} once", ldp.Plan(20, mechanism, 2.0, once=1.0), values
+    for mechanism in ("grr", "oue", "ss", "llh", "privset", "auto"):
+        yield f"{mechanism} of sets", ldp.Plan(20, mechanism, 2.0, set_size=3), sets
+    yield "catch-all", ldp.Plan(ITEMS, epsilon=1.0, other="else"), rng.choice([*ITEMS, "cocoa"], 500).tolist()
+    yield "numbered catch-all", ldp.Plan(20, epsilon=1.0, other=7), values
+    yield "numbers", ldp.Plan([3, 2.5, True, "tea"], epsilon=3.0), [3, 2.5, True, "tea"] * 100
+
+
+def plans() -> Iterator[Artefact]:
+    """Documents, seeded reports, saved aggregates and estimates of plans."""
+    for name, plan, values in every_plan():
+        yield f"plan {name}", plan.to_json().encode()
+        yield f"plan {name} shown", f"{plan!r} {plan.why} {plan._repr_html_()}".encode()
+        assert ldp.Plan.from_json(plan.to_json()).fingerprint == plan.fingerprint  # noqa: S101
+        reports = plan.privatize(values, seed=11)
+        yield f"plan {name} reports", reports.to_bytes() + reports.to_json().encode()
+        aggregate = plan.aggregate(reports)
+        yield f"plan {name} aggregate", aggregate.to_bytes()
+        estimate = aggregate.estimate()
+        yield f"plan {name} estimate", rounded(estimate.frequencies) + f" {estimate.variance!r} {estimate!r}".encode()
+        laws = (estimate.excess_variance, estimate.total, estimate.probabilities)
+        yield f"plan {name} noise", f"{laws} {estimate.significance_threshold()!r}".encode()
+
+
+def simulations() -> Iterator[Artefact]:
+    """Seeded aggregates of frequencies."""
+    for mechanism in ("grr", "sue", "oue", "ss", "llh", "hr", "dbit", "blh"):
+        plan = ldp.Plan(50, mechanism, 0.5, **({"answers": 2} if mechanism == "dbit" else {}))
+        yield f"simulated {mechanism}", plan.simulate(np.arange(50) * 3, seed=5).to_bytes()
+
+
+ARTEFACTS = (plans, simulations, studies, results, clients)
 
 
 def lines() -> Iterator[str]:

@@ -53,13 +53,17 @@ class Running:
 
     def collection(self, **asked):
         """A new collection: its plan."""
-        answer = self.ask("POST", "/v1/plans", json={"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, **asked})
+        answer = self.ask(
+            "POST", "/v1/plans", json={"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, "minimum": 1, **asked}
+        )
         assert answer.status_code == 201, answer.text
         return ldp.Plan.from_json(self.client.get(f"/v1/plans/{answer.json()['fingerprint']}/document").content)
 
     def created_long_ago(self, **asked):
         """A collection that was created in 1970, so that it may have ended since: its plan."""
-        plan, terms = requested({"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, **asked}, most_items=1_000)
+        plan, terms = requested(
+            {"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, "minimum": 1, **asked}, most_items=1_000
+        )
         assert self.service.writer.run(lambda session: self.service.collections.add(session, plan, terms, 0))
         return plan
 
@@ -92,7 +96,7 @@ def running(database, **settings):
     """Start a collector on this database (a URL, or one that is open), and stop it whatever happens."""
     opened = database if not isinstance(database, str | os.PathLike) else None
     url = "given" if opened is not None else os.fspath(database)
-    service = Service(Settings(database=url, **{"fold_every": 0.05, **settings}), opened)
+    service = Service(Settings(database=url, **{"fold_every": 0.05, "rate": 0.0, **settings}), opened)
     listening = bound("127.0.0.1", 0)
     server = uvicorn.Server(config(service))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

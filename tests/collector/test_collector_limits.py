@@ -14,7 +14,7 @@ import pytest
 from running import ITEMS, new_client, running
 
 from localdp.collector import recount
-from localdp.collector.bodies import Memory
+from localdp.collector.bodies import Body, Memory
 from localdp.collector.problems import Problem
 from localdp.collector.rates import Rate
 from localdp.collector.storage.sqlite import SqliteDatabase
@@ -181,13 +181,16 @@ def test_a_full_queue_is_told_and_nothing_acknowledged_is_lost(tmp_path):
 
 
 def test_bodies_together_take_no_more_than_their_memory(tmp_path):
-    memory = Memory(100)
-    memory.take(60)
+    memory = Memory(4 * 100_000)
+    first, second, third = (Body(memory, 1 << 30) for _ in range(3))
+    memory.take(first, 200_000)
     with pytest.raises(Problem, match="as many bytes as it can"):
-        memory.take(41)
-    memory.give_back(60)
-    memory.take(100)
-    with running(tmp_path / "x.db", most_memory=1000) as collector:
+        memory.take(second, 100_001)  # a quarter is for small bodies
+    memory.take(third, 60_000)
+    memory.give_back(first)
+    memory.take(second, 300_000)
+    assert memory.taken == 360_000
+    with running(tmp_path / "x.db", most_memory=4000) as collector:
         plan = collector.collection()
         answer = collector.upload(plan, plan.privatize(["tea"] * 2000).to_bytes())
         assert (answer.status_code, answer.json()["code"]) == (429, "busy")
@@ -313,7 +316,7 @@ def test_uploads_do_not_wait_for_analysts(tmp_path):
         plan = collector.collection(write_token=True)
         large = plan.privatize(["tea"] * 30_000).to_json()
         go_on = threading.Event()
-        collector.service._pool.submit(go_on.wait, 20)  # an answer that takes long
+        collector.service.pools._analysts.submit(go_on.wait, 20)  # an answer that takes long
         collector.service.tokens.forget()  # so that the database is asked for the token
         answer = collector.upload(plan, large, **collector.bearer("write"))
         assert collector.client.get(f"/v1/plans/{'0' * 16}/document").status_code == 404

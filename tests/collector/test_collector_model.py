@@ -69,8 +69,7 @@ class Collector(RuleBasedStateMachine):
 
     def stop(self):
         self.service.writer.stop()
-        self.service._pool.shutdown()
-        self.service._quick.shutdown()
+        self.service.pools.shutdown()
         self.database.close()
 
     def post(self, name, body):

@@ -153,7 +153,7 @@ def test_dropped_bodies_are_gone_and_their_uploads_are_still_known(database):
         assert session.mark(session.gather(plan.id, "", 10, 10))
         assert uploads.drop_bodies(session, 9, 2) == 2
         assert uploads.drop_bodies(session, 9, 2) == 1
-    bodies = [one.body for piece in uploads.stored(database, plan.id, "", (0, 99), piece=2) for one in piece]
+    bodies = [one.body for piece in uploads.stored(database, plan.id, "", (0, 99), most_bytes=2) for one in piece]
     assert sorted(bodies, key=str) == [None, None, None, b"r", b"r"]
     assert _store(database, old) == [False] * 3
 

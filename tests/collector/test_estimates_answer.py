@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import EstimatesQuery, answer_estimates, fit, merged
+from localdp.collector.answers import EstimatesQuery, Released, answer_estimates, fit, merged
 from localdp.errors import InvalidInputError, TooFewReportsError
 
 ITEMS = ["tea", "mil,k", 'wa"ter', "7", "süß"]
@@ -53,7 +53,8 @@ def test_all_formats_hold_the_same_table(aggregate):
     answers = {kind: answer_estimates(aggregate, EstimatesQuery(format=kind)) for kind in ("json", "csv", "arrow")}
     items = json.loads(answers["json"].render().body)["items"]
     rows = list(csv.reader(io.StringIO(answers["csv"].render().body.decode())))
-    assert rows[0] == list(items)
+    assert rows[0] == [*items, "note"]
+    assert [row[-1] for row in rows[2:]] == [""] * (len(ITEMS) - 1)
     assert [row[0] for row in rows[1:]] == ITEMS
     assert [float(row[3]) for row in rows[1:]] == items["frequency"]
     with pa.ipc.open_file(answers["arrow"].render().body) as file:
@@ -103,11 +104,13 @@ def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate)
     forged = ldp.Aggregate(plan, aggregate.counts + 500, aggregate.n + 500)
     document = _document(forged)
     assert any("reports may be forged" in warning for warning in document["warnings"])
-    answer = answer_estimates(aggregate, suspect=3)
+    answer = answer_estimates(aggregate, released=Released(1, 10_000, 10_003, 3, 0))
     (warning,) = answer.warnings
-    assert warning.startswith("3 of the reports were flagged as implausible, and may be forged. All are counted")
-    assert warning.endswith("together they can have added at most 6.94 users to one item")
-    assert answer.document()["suspect_reports"] == 3
+    assert warning.startswith("3 reports look forged, and are left out; suspects=in counts those that are released")
+    assert warning.endswith("Together they can add at most 6.94 users to one item")
+    document = answer.document()
+    assert document["suspect_reports"] == 3
+    assert (document["released"]["n_without_suspects"], document["released"]["n_with_suspects"]) == (10_000, 10_003)
 
 
 def test_a_fit_that_was_kept_is_used(aggregate):

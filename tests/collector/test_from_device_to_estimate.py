@@ -197,14 +197,17 @@ def test_an_aggregate_made_elsewhere_is_added_once(collector, tmp_path):
     assert recount.differences(collector.service.database) == []
 
 
-def test_forged_reports_are_counted_and_warned_of(collector):
+def test_forged_reports_are_left_out_and_warned_of(collector):
     """Every report lights all bits, which no honest device does."""
     plan = collector.collection(items=None, size=64, mechanism="oue", epsilon=1.0)
     forged = json.dumps({"plan": plan.fingerprint, "reports": ["//////////8="] * 20})
     assert collector.upload(plan, forged).status_code == 201
     collector.upload(plan, plan.privatize([3] * 100, seed=1).to_bytes())
     answer = _estimates(collector, plan).json()
-    assert answer["n"] == 120
+    assert answer["n"] == 100
     assert answer["suspect_reports"] == 20
-    assert any("implausible" in warning for warning in answer["warnings"])
-    assert collector.state(plan)["suspect"] == 20
+    assert any("20 reports look forged, and are left out" in warning for warning in answer["warnings"])
+    both = _estimates(collector, plan, suspects="in").json()
+    assert both["n"] == both["released"]["n_with_suspects"] == 120
+    state = collector.state(plan)
+    assert (state["reports"], state["counted"], state["suspect"]) == (120, 100, 20)

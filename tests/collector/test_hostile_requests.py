@@ -112,7 +112,7 @@ def test_a_date_in_the_past_does_not_use_up_the_plan(collector):
 
 
 def test_a_plan_that_has_ended_is_still_found_by_the_same_request(collector):
-    asked = {"items": ITEMS, "epsilon": 1.75, "mechanism": "grr", "closes": "2020-01-01"}
+    asked = {"items": ITEMS, "epsilon": 1.75, "mechanism": "grr", "closes": "2020-01-01", "minimum": 1}
     collector.created_long_ago(**asked)
     again = collector.ask("POST", "/v1/plans", json=asked)
     assert (again.status_code, again.json()["state"]) == (200, "closed")

@@ -60,7 +60,7 @@ def test_the_first_start_prints_a_token_once_and_everything_is_there_after_a_res
         (line,) = lines
         token = re.fullmatch(r"admin token, shown this once: (ldp_[\w-]{43})", line)[1]
         admin = {"Authorization": f"Bearer {token}"}
-        made = client.post("/v1/plans", json={"items": ITEMS, "epsilon": 1}, headers=admin)
+        made = client.post("/v1/plans", json={"items": ITEMS, "epsilon": 1, "minimum": 4}, headers=admin)
         assert made.status_code == 201
         plan = ldp.Plan.from_json(client.get(made.headers["location"] + "/document").content)
         body, path = plan.privatize(ITEMS).to_bytes(), made.headers["location"] + "/reports"
@@ -96,7 +96,11 @@ def test_the_token_can_be_given(tmp_path):
     ("options", "environment", "sentence"),
     [
         (("--db", "mysql://x"), {}, "a database is a path"),
-        (("--db", "missing/folder/x.db"), {}, "the database failed: unable to open database file"),
+        (
+            ("--db", "missing/folder/x.db"),
+            {},
+            "the database at missing/folder/x.db failed: unable to open database file",
+        ),
         (("--host", "256.256.256.256"), {}, "cannot listen at 256.256.256.256"),
         ((), {"LOCALDP_ADMIN_TOKEN": "a" * 31}, "LOCALDP_ADMIN_TOKEN must be at least 32"),
         (("--port", "70000"), {}, "less than or equal to 65535"),

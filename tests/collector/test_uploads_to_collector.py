@@ -176,7 +176,8 @@ def test_a_plan_that_is_closed_takes_no_more(collector):
     assert collector.ask("POST", f"/v1/plans/{plan.fingerprint}/close").json()["closed"] == closed.json()["closed"]
 
 
-def test_a_plan_that_another_collector_closed_takes_no_more(database_url):
+def test_a_plan_that_another_collector_closed_takes_no_more(postgres):
+    database_url = postgres()
     with running(database_url) as one, running(database_url) as two:
         plan = one.collection()
         body = plan.privatize(["tea"]).to_bytes()

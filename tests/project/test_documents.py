@@ -32,6 +32,7 @@ PUBLIC = {
     "localdp": ldp,
     "localdp.mechanisms": ldp.mechanisms,
     "localdp.priors": ldp.priors,
+    "localdp.questions": ldp.questions,
     "localdp.checks": ldp.checks,
     "localdp.datasets": ldp.datasets,
     "localdp.engines": ldp.engines,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from typing import Annotated
 
 import typer
+
+from localdp.cli.signals import received
 
 _DATABASE = "localdp.db"
 
@@ -25,7 +28,23 @@ def command(
     most_reports: Annotated[
         int, typer.Option(help="Reports in one upload to a plan that needs no token, at most.", min=1)
     ] = 100_000,
-    rate: Annotated[float, typer.Option(help="Requests a second for each address; 0 means no limit.", min=0.0)] = 0.0,
+    rate: Annotated[
+        float,
+        typer.Option(
+            help="Requests a second for each address (each /64 of IPv6), and ten times as many at once; "
+            "64 KiB of a body count as one; 0 means no limit.",
+            min=0.0,
+        ),
+    ] = 200.0,
+    day_gib: Annotated[
+        float, typer.Option(help="GiB of uploads that a plan takes on one day; 0 means no limit.", min=0.0)
+    ] = 4.0,
+    plan_gib: Annotated[
+        float, typer.Option(help="GiB of uploads that are kept of a plan; 0 means no limit.", min=0.0)
+    ] = 40.0,
+    database_gib: Annotated[
+        float, typer.Option(help="GiB of the database, beyond which no uploads are taken; 0: no limit.", min=0.0)
+    ] = 200.0,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Show a plan with simulated users, in a database that is thrown away at the end."),
@@ -55,7 +74,11 @@ def command(
         folder = tempfile.TemporaryDirectory(prefix="localdp-demo-")
         db = os.path.join(folder.name, "demo.db")  # noqa: PTH118
     limits = {"most_body": most_body, "most_reports": most_reports}
-    service = Service(Settings(database=db, keep_days=keep_days, rate=rate, **limits))
+    quotas = {
+        f"{name}_bytes": int(gib * 2**30)
+        for name, gib in (("day", day_gib), ("plan", plan_gib), ("database", database_gib))
+    }
+    service = Service(Settings(database=db, keep_days=keep_days, rate=rate, **limits, **quotas))
     token = service.first_token()
     if token is not None:
         typer.echo(f"admin token, shown this once: {token}")
@@ -70,4 +93,8 @@ def command(
         shoppers.start()
         typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
     typer.echo(f"listening at {address}")
-    run(service, listening)
+    try:
+        run(service, listening)
+    except KeyboardInterrupt:
+        if received() != signal.SIGTERM:
+            raise  # by Ctrl-C; to be told to end by a service manager is no failure

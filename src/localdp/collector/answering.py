@@ -1,4 +1,4 @@
-"""Answers to analysts: aggregates are read, merged over the days that were asked for, and what was fitted is kept.
+"""Answers to analysts: what is released is read, merged over the days that were asked for, and what was fitted is kept.
 
 Fitting a prior takes most of the time. What was fitted is kept under the counts behind it, so it is used until one of
 the days changes. Two requests about one collection are fitted one after the other, and the second one finds it done.
@@ -9,93 +9,146 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 from localdp.collector.answers import (
+    Blocks,
     EstimatesQuery,
     Fitted,
     HistoryQuery,
+    Released,
     Remembering,
     Rendered,
     answer_estimates,
     answer_history,
     answer_prior,
     answer_progress,
-    check_enough,
 )
-from localdp.collector.collections import Collection
+from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.folding import Folder
+from localdp.collector.releases import release, whole_blocks
 from localdp.collector.storage import Database, aggregates
-from localdp.collector.storage.aggregates import Day
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.aggregates import COUNTED, SUSPECT, Day
+from localdp.collector.storage.database import FoldConflictError, Session
+from localdp.collector.writer import Writer
 from localdp.plan import Aggregate
 
 _EPOCH = date(1970, 1, 1)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What readers see of a range of days: the rows of whole blocks, and the numbers behind them."""
+
+    blocks: list[tuple[Day, ...]]
+    suspects: list[tuple[Day, ...]]
+    released: Released
+
+    def days(self, *, suspects: bool = False) -> list[Day]:
+        """The rows of all blocks, with those of reports that look forged or without."""
+        return [day for block in (*self.blocks, *(self.suspects if suspects else ())) for day in block]
+
+
 class Answering:
     """Answers queries about collections. Threads may share it."""
 
-    def __init__(self, database: Database, folder: Folder, patience: float) -> None:
-        self._database, self._folder, self._patience = database, folder, patience
+    def __init__(self, database: Database, writer: Writer, folder: Folder, patience: float) -> None:
+        self._database, self._writer, self._folder, self._patience = database, writer, folder, patience
         self._fit = Remembering()
         self._one_at_a_time: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
     def estimates(self, collection: Collection, query: EstimatesQuery) -> Rendered:
         """The estimates of a range of days, in the format that was asked for."""
-        self._count(collection)
+        since = self._count(collection)
         with self._database.reading() as session:
-            days = _days(session, collection, query.first, query.last)
-            check_enough(sum(day.n for day in days), collection.terms.minimum)
-            whole = _merged(session, collection, days)
+            seen = _seen(session, collection, query.first, query.last, since)
+            seen.released.check()
+            whole = _merged(session, collection, seen.days(suspects=query.suspects))
         with self._one_at_a_time[collection.id]:
             fitted = self._fit(whole, query.prior)
-        minimum, suspect = collection.terms.minimum, sum(day.suspect for day in days)
-        return answer_estimates(whole, query, minimum=minimum, suspect=suspect, fitted=fitted).render()
+        return answer_estimates(whole, query, fitted=fitted, released=seen.released).render()
 
     def history(self, collection: Collection, query: HistoryQuery) -> Rendered:
         """How items moved, by day or by week."""
-        self._count(collection)
+        since = self._count(collection)
         with self._database.reading() as session:
-            days = _days(session, collection, query.first, query.last)
-            check_enough(sum(day.n for day in days), collection.terms.minimum)
-            by_date = {_EPOCH + timedelta(days=day.day): _merged(session, collection, [day]) for day in days}
-        minimum = collection.terms.minimum
+            rows = [row for row in aggregates.days(session, collection.where) if row.standing == COUNTED]
+            seen = _seen(session, collection, query.first, query.last, since)
+            seen.released.check()
+        reported: dict[date, int] = defaultdict(int)
+        for row in rows:
+            reported[_date(row.day)] += row.n
+        blocks = {tuple(_date(day.day) for day in block): block for block in seen.blocks}
+
+        def read(days: tuple[date, ...]) -> Aggregate:
+            with self._database.reading() as session:
+                return _merged(session, collection, blocks[days])
 
         def fit(aggregate: Aggregate, prior: str) -> Fitted:
             with self._one_at_a_time[collection.id]:  # for one period: other questions need not wait for all of them
                 return self._fit(aggregate, prior)
 
-        return answer_history(collection.plan, by_date, query, minimum=minimum, fit=fit).rendered(query.format)
+        minimum = collection.terms.minimum
+        answer = answer_history(collection.plan, Blocks(tuple(blocks), read, reported), query, minimum=minimum, fit=fit)
+        return answer.rendered(query.format)
 
     def prior(self, collection: Collection) -> dict[str, Any]:
         """The fitted prior against the raw estimates of all days."""
-        self._count(collection)
+        since = self._count(collection)
         with self._database.reading() as session:
-            days = _days(session, collection, None, None)
-            check_enough(sum(day.n for day in days), collection.terms.minimum)
-            whole = _merged(session, collection, days)
+            seen = _seen(session, collection, None, None, since)
+            seen.released.check()
+            whole = _merged(session, collection, seen.days())
         with self._one_at_a_time[collection.id]:
             return answer_prior(self._fit(whole, "auto"))
 
     def progress(self, collection: Collection, reports: int, suspect: int) -> dict[str, Any]:
         """How far a collection is, and what more reports would give."""
-        terms = collection.terms
-        return answer_progress(collection.plan, reports, minimum=terms.minimum, suspect=suspect).document()
+        self._count(collection)
+        with self._database.reading() as session:
+            seen = _seen(session, collection, None, None, None)
+        minimum, shown = collection.terms.minimum, seen.released.shown
+        answer = answer_progress(collection.plan, reports, minimum=minimum, suspect=suspect, shown=shown)
+        return answer.document()
 
-    def _count(self, collection: Collection) -> None:
-        """Count what waits, as far as there is time, so that an answer holds what was sent before it was asked for."""
-        self._folder.fold_all(collection, time.monotonic() + self._patience)
+    def _count(self, collection: Collection) -> float | None:
+        """Count what waits, as far as there is time, and release what is due.
+
+        So an answer holds what was sent before it was asked for, if there was enough of it. Returns None if all is
+        counted, or else since when something is waiting.
+        """
+        deadline = time.monotonic() + self._patience
+        complete = self._folder.fold_all(collection, deadline)
+        with suppress(FoldConflictError):  # another collector releases it, or the next answer will
+            release(self._database, self._writer, collection)
+        if complete:
+            return None
+        return self._folder.complete_at(collection) or float(collection.created)
 
 
-def _days(session: Session, collection: Collection, first: date | None, last: date | None) -> list[Day]:
-    """The days of the range that have reports."""
+def _seen(session: Session, collection: Collection, first: date | None, last: date | None, since: float | None) -> Seen:
+    """What readers see of a range of days."""
     low = -(2**40) if first is None else (first - _EPOCH).days
     high = 2**40 if last is None else (last - _EPOCH).days
-    return [day for day in aggregates.days(session, collection.where) if low <= day.day <= high]
+    rows = aggregates.days(session, collection.where)
+    blocks, suspects = (whole_blocks(rows, low, high, standing) for standing in (COUNTED, SUSPECT))
+    shown, more = (sum(day.n for block in some for day in block) for some in (blocks, suspects))
+    inside = [row for row in rows if low <= row.day <= high]
+    counted = sum(row.n for row in inside if row.standing == COUNTED)
+    aside = sum(row.n for row in inside if row.standing == SUSPECT) + sum(row.suspect for row in inside)
+    until = None if since is None else iso_moment(since)
+    numbers = Released(collection.terms.minimum, shown, shown + more, aside, max(0, counted - shown), until)
+    return Seen(blocks, suspects, numbers)
 
 
-def _merged(session: Session, collection: Collection, days: list[Day]) -> Aggregate:
+def _merged(session: Session, collection: Collection, days: Iterable[Day]) -> Aggregate:
     n, counts = aggregates.merged(session, collection.where, days, collection.plan.domain.size)
     return Aggregate(collection.plan, counts, n)
+
+
+def _date(day: int) -> date:
+    return _EPOCH + timedelta(days=day)

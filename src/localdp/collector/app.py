@@ -43,7 +43,9 @@ def create_app(service: Service) -> Guard:
     )
     app.router.redirect_slashes = False
     app.state.openapi = document()
-    return Guard(app, uploads.Uploads(service, uploads.ROUTE), service.metrics, service.rate)
+    return Guard(
+        app, uploads.Uploads(service, uploads.ROUTE), service.metrics, service.rate, service.settings.read_time
+    )
 
 
 def _mounted(service: Service, route: Route) -> StarletteRoute:

@@ -9,6 +9,7 @@ be closed.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -27,6 +28,15 @@ _LONGEST = {"title": 200, "question": 2_000}
 _OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers", "set_size")
 _BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
 DAY = 86_400
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]"
+)
+"""Control characters, those that change the direction of text, and those without a width.
+
+Joiners (U+200C, U+200D) stay: Persian words and some emoji need them.
+"""
+MINIMUM = 100
+"""Reports that a release has at least, unless a collection says otherwise. Decision record 0027 says why."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Terms:
 
     title: str = ""
     question: str = ""
-    minimum: int = 1
+    minimum: int = MINIMUM
     opens: str | None = None
     closes: str | None = None
     write_token: bool = False
@@ -147,7 +157,7 @@ def is_name(name: str) -> bool:
     return len(name) in (SHORT, 64) and not name.strip("0123456789abcdef")
 
 
-def requested(body: Any, most_items: int) -> tuple[Plan, Terms]:
+def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tuple[Plan, Terms]:
     """The plan and the terms that a request asks for; a `Problem` that says what cannot be used."""
     if not isinstance(body, dict):
         raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
@@ -161,7 +171,23 @@ def requested(body: Any, most_items: int) -> tuple[Plan, Terms]:
         raise
     except LocalDPError as error:
         raise invalid(str(error), "invalid-plan") from error
+    mechanism = plan.mechanism
+    if most_pairs is not None and mechanism.counts_pairs and mechanism.size > most_pairs:
+        raise invalid(
+            f"to count a report under {mechanism.name}, it is compared with each of the {mechanism.size:,} items, and "
+            f"this collector does that for at most {most_pairs:,}: take auto, or llh, which counts quickly",
+            "too-costly",
+        )
+    _check_visible(plan)
     return plan, terms_in(body)
+
+
+def _check_visible(plan: Plan) -> None:
+    """A `Problem` if an item holds characters that cannot be seen, or that turn the text around them."""
+    for item in () if isinstance(plan.domain.items, range) else plan.domain.items:
+        if isinstance(item, str) and (found := _UNSEEN.search(item)):
+            detail = f"the item {shown(item)} holds U+{ord(found[0]):04X}, which cannot be seen: people would be misled"
+            raise invalid(detail, "invisible-characters")
 
 
 def _plan(body: dict[str, Any], most_items: int) -> Plan:
@@ -198,7 +224,7 @@ def terms_in(body: dict[str, Any]) -> Terms:
         if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
             limits = f"at most {longest:,} characters, without control characters other than line breaks"
             raise invalid(f'"{name}" is text of {limits}, not {shown(text)}')
-    minimum = given.get("minimum", 1)
+    minimum = given.get("minimum", MINIMUM)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or not 0 <= minimum <= LARGEST_EXACT_INTEGER:
         largest = f"from 0 to {LARGEST_EXACT_INTEGER:,}"
         raise invalid(f'"minimum" is a number of reports, a whole number {largest}, not {shown(minimum)}')

@@ -9,7 +9,8 @@ and in one transaction the new state takes the place of the old one and the next
 stopped in between goes on from what is stored, and gets the same counts. If two collectors on one database do this at
 the same time, the first one changes the state and the second one finds that it is changed.
 
-Rounds have millions of cells. So they are not counted upload by upload as plans are, but once, when they end.
+Rounds have millions of cells. So they are not counted upload by upload as plans are, but once, when they end: piece by
+piece into sums that add up, so that the memory does not grow with the number of reports.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ from typing import Any
 import numpy as np
 
 from localdp.collector.collections import Collection, Collections, is_name, terms_in
-from localdp.collector.folding import counted
+from localdp.collector.folding import at_once
 from localdp.collector.problems import Problem, invalid, unknown_discovery
+from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, collections, parts, uploads
+from localdp.collector.storage.aggregates import SUSPECT, TAKEN_BACK
 from localdp.collector.storage.collections import DISCOVERY
-from localdp.collector.storage.database import DayOfUploads, Session, StorageError
+from localdp.collector.storage.database import Session, StorageError
 from localdp.collector.storage.parts import StoredPart
+from localdp.collector.suspects import verdicts
 from localdp.collector.writer import Writer
 from localdp.discovery import Discovery
 from localdp.discovery.rounds import Round
@@ -74,6 +78,15 @@ class Held:
     def current(self) -> StoredPart | None:
         """The round under way; None if all are over."""
         return None if self.done is not None else self.rounds[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRound:
+    """The counts of a round, the reports that were left out, and the verdicts on uploads that look forged."""
+
+    aggregate: Aggregate
+    suspect: int
+    forged: dict[int, int]
 
 
 class Discoveries:
@@ -158,25 +171,47 @@ class Discoveries:
                 raise Problem(409, "too-few-reports", detail)
             self._writer.run(lambda session: parts.close(session, held.id, current.key, int(time.time())))
             self._collections.refresh()
-            aggregate, suspect = self._counted(held.id, current.key)
-            after = held.discovery.advance(aggregate, held.discovery.round)
-            self._writer.run(lambda session: self._move_on(session, held, after, aggregate.n, suspect))
+            counted = self._counted(held.id, current.key)
+            if counted.aggregate.n < LEAST_REPORTS:
+                detail = (
+                    f"round {number} has {counted.aggregate.n} reports that do not look forged, and needs at least "
+                    f"{LEAST_REPORTS}"
+                )
+                raise Problem(409, "too-few-reports", detail)
+            after = held.discovery.advance(counted.aggregate, held.discovery.round)
+            self._writer.run(lambda session: self._move_on(session, held, after, counted))
         return self.find(name)
 
-    def _counted(self, collection: int, key: str) -> tuple[Aggregate, int]:
-        """The counts of all uploads of a round, and about how many of its reports look forged."""
-        pieces = uploads.stored(self._database, collection, key, _ALL_DAYS)
-        kept = [one for piece in pieces for one in piece if one.body is not None]
-        sizes, seqs = (np.array([getattr(one, name) for one in kept], np.int64) for name in ("count", "seq"))
-        everything = DayOfUploads(0, "", seqs, sizes, b"".join(one.body or b"" for one in kept))
-        return counted(self._collections.by_part(collection, key).plan, everything, self._random)
+    def _counted(self, collection: int, key: str) -> CountedRound:
+        """The counts of all uploads of a round that do not look forged, and which do."""
+        plan = self._collections.by_part(collection, key).plan
+        mechanism, n, forged = plan.mechanism, 0, dict[int, int]()
+        sums = np.zeros(mechanism.partial_size, np.int64)
+        suspect = 0
+        for piece in uploads.stored(self._database, collection, key, _ALL_DAYS):
+            if self._stopping.is_set():
+                raise StorageError("the collector is stopping")
+            kept = [one for one in piece if one.body is not None and one.standing != TAKEN_BACK]
+            if not kept:
+                continue
+            sizes = np.array([one.count for one in kept], np.int64)
+            reports = reports_in(b"".join(one.body or b"" for one in kept), plan)
+            found = verdicts(reports, sizes, self._random)
+            forged |= {kept[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
+            honest = reports.rows[np.repeat(found == 0, sizes)]
+            suspect, n = suspect + len(reports) - len(honest), n + len(honest)
+            for start in range(0, len(honest), at_once(plan)):
+                sums += mechanism.tally_partial(honest[start : start + at_once(plan)])
+        return CountedRound(Aggregate(plan, mechanism.complete(sums, n), n), suspect, forged)
 
-    def _move_on(self, session: Session, held: Held, after: Discovery, reports: int, suspect: int) -> None:
+    def _move_on(self, session: Session, held: Held, after: Discovery, counted: CountedRound) -> None:
         now, number = int(time.time()), held.discovery.number
         following = number if after.done else after.number
         if not collections.move_on(session, held.id, number, state_of(after), following, now if after.done else None):
             return  # another collector was first
-        parts.end(session, held.id, held.rounds[-1].key, reports, suspect)
+        parts.end(session, held.id, held.rounds[-1].key, counted.aggregate.n, counted.suspect)
+        for seq, verdict in counted.forged.items():
+            uploads.judge(session, seq, verdict, SUSPECT)
         if not after.done:
             self._begin(session, held.id, after, now)
 

@@ -1,12 +1,15 @@
-"""Folding: uploads that are stored become part of the aggregate of their plan and day, exactly once.
+"""Folding: uploads that are stored become part of the aggregate of their part and day, exactly once.
 
-A thread looks for uploads that are not counted, counts a piece of them outside any transaction, and lets the writer add
-the counts and mark the uploads in one transaction. If one of them was marked in the meantime, by another collector on
-the same database, the transaction is undone and nothing was counted. After a restart the thread goes on where the
-marks end.
+Threads look for uploads that are not counted, count a piece of them outside any transaction, and let the writer add the
+counts and mark the uploads in one transaction. If one of them was marked in the meantime, by another collector on the
+same database, the transaction is undone and nothing was counted. After a restart they go on where the marks end.
 
-Uploads are also tested for forgery (`suspects.py`, at a rate of one false alarm in 1e9 uploads at most). Reports that
-look forged are counted like all others, and their number is kept: analysts are warned.
+Every part is counted by itself, so one that takes long keeps nobody waiting but those who ask about it, and these only
+until their deadline: then they get what is counted, and are told since when. Pieces are so small that counting one
+takes about a second; under a mechanism that compares every report with every item, they hold few reports.
+
+Uploads are also tested for forgery (`suspects.py`, at a rate of one false alarm in 1e9 uploads at most). One that looks
+forged is set aside: it is counted apart, and its verdict is kept with it.
 """
 
 from __future__ import annotations
@@ -14,25 +17,35 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
 from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
+from localdp.collector.pools import give_way
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
+from localdp.collector.storage.aggregates import COUNTED, SUSPECT
 from localdp.collector.storage.collections import PLAN
 from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError, Where
-from localdp.collector.suspects import suspect_reports
+from localdp.collector.suspects import verdicts
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
-from localdp.plan import Aggregate, Plan
+from localdp.plan import Aggregate, Plan, Reports
+from localdp.types import Counts
 
 PIECE = 20_000
 """Uploads that are counted at once, at most."""
 PIECE_BYTES = 32 << 20
 """Bytes that are counted at once, about."""
+PIECE_PAIRS = 1 << 29
+"""Pairs of a report and an item that are looked at at once, about, where a mechanism looks at all of them."""
+THREADS = 2
+"""Threads that count, so that one long count does not stop all others."""
+_LEAST_PIECE = 64
+_LONG = 1.0  # seconds after which a piece was too large
 _REST = 20
 _LONGEST_REST = 5.0  # seconds
 _log = logging.getLogger("localdp.collector")
@@ -46,30 +59,47 @@ class Folded:
     more: bool
 
 
+@dataclass(frozen=True, eq=False)
+class CountedDay:
+    """The counts of the uploads of a day: of those that look honest, and of those that do not (None if all do)."""
+
+    honest: Aggregate
+    aside: Aggregate | None
+    verdicts: Counts
+    """For each upload, how many of its reports look forged."""
+
+
 class Folder:
-    """The thread that counts. `fold` can be called from other threads too, for an answer that is up to date."""
+    """The threads that count. `fold` can be called from other threads too, for an answer that is up to date."""
 
     def __init__(
         self, database: Database, writer: Writer, collections: Collections, metrics: Metrics, every: float
     ) -> None:
         self._database, self._writer, self._collections, self._metrics = database, writer, collections, metrics
         self._every = every
-        self._random = np.random.default_rng()
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time: defaultdict[tuple[int, str], threading.Lock] = defaultdict(threading.Lock)
+        self._pieces: defaultdict[tuple[int, str], int] = defaultdict(lambda: PIECE)
+        self._complete: dict[tuple[int, str], float] = {}
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="localdp-folder", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"localdp-folder-{number}", daemon=True)
+            for number in range(THREADS)
+        ]
 
     def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """End the thread. What is not counted yet is counted after the next start."""
+        """End the threads. What is not counted yet is counted after the next start."""
         self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
 
     def _work(self) -> None:
+        give_way()
         pause = self._every
         while not self._stopping.wait(pause):
             started = time.perf_counter()
@@ -77,7 +107,7 @@ class Folder:
             pause = _rest(time.perf_counter() - started, self._every, behind=behind)
 
     def round(self) -> bool:
-        """Count a piece of every plan that has uploads waiting; return whether more are waiting."""
+        """Count a piece of every part that has uploads waiting; return whether more are waiting."""
         behind = False
         try:
             with self._database.reading() as session:
@@ -91,38 +121,55 @@ class Folder:
             try:
                 collection = self._collections.by_part(*part)
                 if collection.kind == PLAN:  # a round of a discovery is counted once, when it ends
-                    behind |= self.fold(collection).more
+                    behind |= self._fold(collection, 0.0).more
             except FoldConflictError:
-                continue  # another collector counts this plan
-            except Exception as error:  # one damaged plan must not stop the counting of the others
+                continue  # somebody else counts this part
+            except Exception as error:  # one damaged part must not stop the counting of the others
                 self._failed(error)
         return behind
 
     def fold_all(self, collection: Collection, deadline: float) -> bool:
-        """Count what waits for one plan now, until this moment of `time.monotonic`; False if something is left."""
+        """Count what waits for one part now, until this moment of `time.monotonic`; False if something is left."""
         while time.monotonic() < deadline:
             try:
-                if not self.fold(collection).more:
+                if not self._fold(collection, max(0.001, deadline - time.monotonic())).more:
                     return True
             except FoldConflictError:
                 time.sleep(0.02)  # another collector is at it
         return False
 
+    def complete_at(self, collection: Collection) -> float | None:
+        """The last moment, in seconds since 1970, at which nothing waited to be counted; None if never since start."""
+        return self._complete.get((collection.id, collection.part))
+
     def fold(self, collection: Collection) -> Folded:
-        """Count one piece of a plan's uploads."""
-        with self._one_at_a_time:
-            started = time.perf_counter()
+        """Count one piece of a part's uploads."""
+        return self._fold(collection, -1)
+
+    def _fold(self, collection: Collection, patience: float) -> Folded:
+        """Count one piece, if the part is free within so many seconds; a patience of -1 waits as long as it takes."""
+        key = (collection.id, collection.part)
+        if not self._one_at_a_time[key].acquire(blocking=patience != 0, timeout=-1 if patience <= 0 else patience):
+            raise FoldConflictError("this part is being counted")
+        try:
+            started, now = time.perf_counter(), time.time()
             plan = collection.plan
             with self._database.reading() as session:
-                most = max(1, PIECE_BYTES // plan.mechanism.report_bytes)
-                piece = session.gather(collection.id, collection.part, PIECE, most)
+                piece = session.gather(*key, self._pieces[key], at_once(plan))
             if not piece.days:
+                self._complete[key] = now
                 return Folded(0, more=False)
-            parts = [counted(plan, day, self._random) for day in piece.days]
+            parts = [counted(plan, day, np.random.default_rng()) for day in piece.days]
             self._writer.run(lambda session: _count(session, piece, parts))
-            self._metrics.observe("fold", time.perf_counter() - started)
+            took = time.perf_counter() - started
+            self._pieces[key] = max(_LEAST_PIECE, piece.uploads // 2) if took > _LONG else PIECE
+            self._metrics.observe("fold", took)
             self._metrics.add("uploads_folded", piece.uploads)
+            if not piece.more:
+                self._complete[key] = now
             return Folded(piece.uploads, piece.more)
+        finally:
+            self._one_at_a_time[key].release()
 
     def _failed(self, error: Exception) -> None:
         self._metrics.add("fold_errors")
@@ -137,18 +184,48 @@ def _rest(took: float, every: float, *, behind: bool) -> float:
     return min(2 * took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
 
 
-def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> tuple[Aggregate, int]:
-    """The counts of these uploads, and about how many of their reports look forged."""
+def at_once(plan: Plan) -> int:
+    """How many reports of a plan are counted at once, about."""
+    mechanism = plan.mechanism
+    by_bytes = max(1, PIECE_BYTES // mechanism.report_bytes)
+    return min(by_bytes, max(1, PIECE_PAIRS // mechanism.size)) if mechanism.counts_pairs else by_bytes
+
+
+def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> CountedDay:
+    """The counts of these uploads, and what is thought of each."""
     reports = reports_in(day.rows, plan)
     if len(reports) != day.reports:
         raise StorageError(f"the uploads of day {day.day} hold {len(reports)} reports, and should hold {day.reports}")
-    return plan.aggregate(reports), suspect_reports(reports, day.sizes, random)
+    found = verdicts(reports, day.sizes, random)
+    if not found.any():
+        return CountedDay(aggregated(plan, reports), None, found)
+    forged = np.repeat(found > 0, day.sizes)
+    honest, aside = (aggregated(plan, Reports(plan, reports.rows[chosen])) for chosen in (~forged, forged))
+    return CountedDay(honest, aside, found)
 
 
-def _count(session: Session, piece: Gathered, parts: list[tuple[Aggregate, int]]) -> None:
+def aggregated(plan: Plan, reports: Reports) -> Aggregate:
+    """The counts of reports, of which a mechanism that looks at every pair gets a few at a time.
+
+    In between, other threads have their turn.
+    """
+    step = at_once(plan)
+    if len(reports) <= step or not plan.mechanism.counts_pairs:
+        return plan.aggregate(reports)
+    whole = Aggregate(plan)
+    for start in range(0, len(reports), step):
+        whole.add(reports[start : start + step])
+    return whole
+
+
+def _count(session: Session, piece: Gathered, parts: list[CountedDay]) -> None:
     """Mark uploads and add their counts, in the transaction of this session."""
     if not session.try_lock(piece.collection) or not session.mark(piece):
         raise FoldConflictError("another collector counts these uploads")
-    for day, (part, suspect) in zip(piece.days, parts, strict=True):
+    for day, part in zip(piece.days, parts, strict=True):
         where = Where(piece.collection, piece.part, day.segment)
-        aggregates.add(session, where, day.day, part.n, part.counts, suspect)
+        for counts, standing in ((part.honest, COUNTED), (part.aside, SUSPECT)):
+            if counts is not None and counts.n:
+                aggregates.add(session, where, day.day, counts.n, counts.counts, standing=standing)
+        for place in np.flatnonzero(part.verdicts).tolist():
+            uploads.judge(session, int(day.seqs[place]), int(part.verdicts[place]), SUSPECT)

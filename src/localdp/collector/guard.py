@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from localdp.collector.metrics import Metrics
 from localdp.collector.problems import Problem, busy, not_found
-from localdp.collector.rates import Rate
+from localdp.collector.rates import BYTES, Rate
+from localdp.collector.sending import Paced
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
@@ -31,6 +32,7 @@ CORS: tuple[tuple[bytes, bytes], ...] = (
 """What the responses of open routes have, with which browsers let any page use them."""
 
 
+_UNKNOWN = 1 << 23  # bytes of a body whose length is not announced
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
 OPEN = re.compile(
     r"/v1/plans/[^/]+/(reports|document)|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.+"
@@ -41,13 +43,16 @@ OPEN = re.compile(
 class Guard:
     """An ASGI application around another one. `uploads` is the route that is asked for most: it is found first here."""
 
-    def __init__(self, app: ASGIApp, uploads: ASGIApp, metrics: Metrics, rate: Rate) -> None:
+    def __init__(self, app: ASGIApp, uploads: ASGIApp, metrics: Metrics, rate: Rate, patience: float) -> None:
         self._app, self._uploads, self._metrics, self._rate = app, uploads, metrics, rate
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
+        paced = Paced(send, scope, self._patience, self._metrics)
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -58,7 +63,7 @@ class Guard:
                     present.update(name for name, _ in CORS)
                 message["headers"] = [*given, *(one for one in HEADERS if one[0] not in present)]
                 self._metrics.response(message["status"])
-            await send(message)
+            await paced(message)
 
         try:
             if "\n" in scope["path"]:  # the routes would take a path that ends in one, and rules of a proxy would not
@@ -76,6 +81,22 @@ class Guard:
 
     def _check_rate(self, scope: Scope) -> None:
         client = scope.get("client")
-        seconds = self._rate.wait(client[0] if client else "")
+        if not client:  # a socket of this machine, behind which is a proxy that names nobody
+            return
+        seconds = self._rate.wait(client[0], cost=1 + _length(scope["headers"]) // BYTES)
         if seconds:
-            raise busy(f"this address sends more than {self._rate.rate:g} requests a second", seconds)
+            detail = (
+                f"this address sends more than {self._rate.rate:g} requests a second, of which each 64 KiB of a body "
+                "are one"
+            )
+            raise busy(detail, seconds)
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int:
+    """The length of a body as it is announced; of one that comes in chunks, the longest that is usual."""
+    for name, value in headers:
+        if name == b"content-length":
+            return int(value)
+        if name == b"transfer-encoding":
+            return _UNKNOWN
+    return 0

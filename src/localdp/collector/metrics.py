@@ -23,6 +23,7 @@ COUNTERS = {
     "uploads_folded": "Uploads that were counted.",
     "fold_errors": "Rounds of counting that failed.",
     "storage_errors": "Transactions that failed.",
+    "readers_cut": "Connections that were cut because nobody read what was sent.",
     "internal_errors": "Requests that failed because of a mistake in the collector.",
 }
 DURATIONS = {
@@ -83,7 +84,7 @@ class Metrics:
                 lines += self._histogram(name)
         for name, (description, value) in gauges.items():
             lines += _head(name, "gauge", description)
-            lines.append(f"localdp_{name} {value:g}")
+            lines.append(f"localdp_{name} {value:.15g}")
         return "\n".join(lines) + "\n"
 
     def _histogram(self, name: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from localdp.collector.guard import CORS, HEADERS, OPEN
 from localdp.collector.metrics import Metrics
 from localdp.collector.problems import Problem
+from localdp.collector.sending import ABORT, PIECE
 
 MOST_HEAD = 1 << 16
 """Bytes of a request before its body, at most: about. As many may come between two parts of the body, or after it."""
@@ -66,7 +68,10 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
     starts one.
     """
 
+    peers: Counter[str] = Counter()  # so that nobody can hold all connections: half of them at most
+
     class Limited(HttpToolsProtocol):
+        _peer = ""
         _deadline: asyncio.TimerHandle | None = None
         _head = _complete = False  # whether all of the head, and of the whole request, has come
         _head_bytes = 0  # that came since the request began, or since the last part of its body
@@ -75,11 +80,17 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self.access_log = False  # uvicorn would log addresses wherever a program has set up logging
-            self._extensions: dict[str, dict[object, object]] = {WHOLE: {"write": self._whole}}
+            self._extensions: dict[str, dict[object, object]] = {
+                WHOLE: {"write": self._whole},
+                ABORT: {"cut": self._cut},
+            }
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            if len(self.connections) > most_connections:
+            transport.set_write_buffer_limits(PIECE)
+            self._peer = self.client[0] if self.client else ""
+            peers[self._peer] += 1
+            if len(self.connections) > most_connections or peers[self._peer] > max(1, most_connections // 2):
                 self._refuse(503, "unavailable", "too many connections are open", (b"retry-after", b"5"))
             else:
                 self._start()
@@ -118,6 +129,9 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._cancel()
+            peers[self._peer] -= 1
+            if not peers[self._peer]:
+                del peers[self._peer]
             self._extensions.clear()  # it refers to this object, which could not be freed at once
             super().connection_lost(exc)
 
@@ -148,6 +162,9 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
             if Limited._dated[0] is not headers:  # uvicorn makes them anew every second
                 Limited._dated = headers, _lines(headers)
             return Limited._dated[1]
+
+        def _cut(self) -> None:
+            self.transport.abort()
 
         def _start(self) -> None:
             self._deadline = self.loop.call_later(seconds, self._too_late)

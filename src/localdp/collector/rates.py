@@ -14,28 +14,34 @@ import time
 
 _BURST = 10.0  # seconds' worth of requests that may come at once
 _MOST_ADDRESSES = 100_000
+BYTES = 1 << 16
+"""Bytes of a body that count as one request."""
 
 
 class Rate:
-    """Requests a second for each address, with bursts of ten times as many; 0 means no limit."""
+    """Requests a second for each address, with bursts of ten times as many; 0 means no limit.
+
+    A long body counts as several requests: one more for every `BYTES` of it.
+    """
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._salt = secrets.token_bytes(16)
         self._buckets: dict[int, tuple[float, float]] = {}
 
-    def wait(self, address: str, now: float | None = None) -> int:
-        """0 if the request may go on, or else the seconds to wait."""
+    def wait(self, address: str, now: float | None = None, cost: float = 1.0) -> int:
+        """0 if a request that counts as `cost` requests may go on, or else the seconds to wait."""
         moment = time.monotonic() if now is None else now
         key = hash((self._salt, _sender(address)))
         left, seen = self._buckets.get(key, (self.rate * _BURST, moment))
         left = min(self.rate * _BURST, left + (moment - seen) * self.rate)
         if len(self._buckets) >= _MOST_ADDRESSES:
             self._forget(moment)
-        if left < 1:
+        needed = min(cost, self.rate * _BURST)
+        if left < needed:
             self._buckets[key] = (left, moment)
-            return max(1, int((1 - left) / self.rate))
-        self._buckets[key] = (left - 1, moment)
+            return max(1, int((needed - left) / self.rate))
+        self._buckets[key] = (left - needed, moment)
         return 0
 
     def _forget(self, moment: float) -> None:

@@ -11,6 +11,7 @@ from localdp.collector.storage.database import Session, StorageError, StorageFul
 from localdp.collector.writer import Writer
 
 _PATIENCE = 5.0  # seconds for the database to show that it can be written
+_FAILING = 10.0  # seconds after uploads could not be stored: a single row may fit where uploads do not
 _REMEMBERED = 1.0  # seconds for which the outcome is told to others who ask
 
 
@@ -33,6 +34,9 @@ class Readiness:
             raise self._problem
 
     async def _try(self) -> Problem | None:
+        failure = self._writer.failure
+        if failure is not None and time.monotonic() - failure[0] < _FAILING:
+            return full() if isinstance(failure[1], StorageFullError) else unavailable("uploads cannot be stored")
         try:
             async with asyncio.timeout(_PATIENCE):
                 await self._writer.call(_write)

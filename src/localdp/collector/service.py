@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import os
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 from localdp.collector.answering import Answering
 from localdp.collector.bodies import Body, Memory
@@ -16,16 +13,19 @@ from localdp.collector.collections import Collection, Collections, is_name
 from localdp.collector.discoveries import Discoveries
 from localdp.collector.folding import Folder
 from localdp.collector.metrics import Metrics
+from localdp.collector.pools import Pools
 from localdp.collector.problems import unknown_plan
+from localdp.collector.quotas import Quotas
 from localdp.collector.rates import Rate
 from localdp.collector.readiness import Readiness
 from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
+from localdp.collector.storage.tokens import StoredToken
 from localdp.collector.tokens import Tokens, checked_token, digest_of, new_token
 from localdp.collector.writer import Writer
 
-T = TypeVar("T")
+_log = logging.getLogger("localdp.collector")
 
 
 class Service:
@@ -34,19 +34,20 @@ class Service:
     def __init__(self, settings: Settings, database: Database | None = None) -> None:
         self.settings = settings
         self.database = open_database(settings.database) if database is None else database
+        self.database.claim()
         self.metrics = Metrics()
         self.collections = Collections(self.database)
         self.tokens = Tokens(self.database)
         self.memory = Memory(settings.most_memory)
         self.rate = Rate(settings.rate)
-        self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting)
+        quotas = Quotas(self.database, settings.day_bytes, settings.plan_bytes, settings.database_bytes)
+        self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting, quotas)
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
-        self.answering = Answering(self.database, self.folder, settings.answer_time)
+        self.answering = Answering(self.database, self.writer, self.folder, settings.answer_time)
         self.discoveries = Discoveries(self.database, self.writer, self.collections, settings.fold_every)
         self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
-        self._pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="localdp-answers")
-        self._quick = ThreadPoolExecutor(2, thread_name_prefix="localdp-quick")
+        self.pools = Pools(settings.threads, settings.longest_answer)
         self.started = time.time()
 
     def start(self) -> None:
@@ -63,23 +64,14 @@ class Service:
         self.retention.stop()
         self.folder.stop()
         self.writer.stop()
-        self._pool.shutdown()
-        self._quick.shutdown()
+        self.pools.shutdown()
         self.database.close()
-
-    async def in_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        """Run a function that takes time beside the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
-
-    async def in_quick_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        """The same for what takes milliseconds, so that those who upload never wait for those who ask."""
-        return await asyncio.get_running_loop().run_in_executor(self._quick, function, *arguments)
 
     async def collection(self, name: str) -> Collection:
         """The collection that a URL names; a `Problem` if there is none."""
         found = self.collections.known(name)
         if found is None and is_name(name):
-            found = await self.in_quick_thread(self.collections.find, name)
+            found = await self.pools.for_devices(self.collections.find, name)
         if found is None:
             raise unknown_plan()
         return found
@@ -98,9 +90,15 @@ class Service:
         now = int(time.time())
         with self.database.writing() as session:
             if given is not None:
-                tokens.add(session, digest_of(token), "LOCALDP_ADMIN_TOKEN", "admin", None, now)
+                if tokens.add(session, digest_of(token), "LOCALDP_ADMIN_TOKEN", "admin", None, now) is None:
+                    _warn_of_revoked(tokens.every(session), digest_of(token))
                 return None
             if tokens.keeps_an_admin(session):
                 return None
             tokens.add(session, digest_of(token), "made at the first start", "admin", None, now)
             return token
+
+
+def _warn_of_revoked(every: list[StoredToken], digest: bytes) -> None:
+    if any(token.digest == digest and token.revoked is not None for token in every):
+        _log.warning("the token in LOCALDP_ADMIN_TOKEN was revoked and stays so: put another one there")

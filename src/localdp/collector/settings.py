@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MEBIBYTE = 1 << 20
+MEBIBYTE, GIBIBYTE = 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,29 @@ class Settings:
     """Open connections; more are answered with 503."""
     request_time: float = 30.0
     """A request that takes longer to arrive is answered with 408, and its connection is closed."""
-    rate: float = 0.0
-    """Requests a second for each address, with bursts of ten times as many; 0 means no limit."""
+    read_time: float = 30.0
+    """A connection is cut when its reader is this late, and reads less than 16 KiB a second."""
+    rate: float = 200.0
+    """Requests a second for each address, with bursts of ten times as many; 0 means no limit.
+
+    Every 64 KiB of a body count as one request more."""
+    day_bytes: int = 4 * GIBIBYTE
+    """Bytes of uploads that one plan takes on one day; 0 means no limit, as for the next two."""
+    plan_bytes: int = 40 * GIBIBYTE
+    """Bytes of uploads that are kept of one plan."""
+    database_bytes: int = 200 * GIBIBYTE
+    """Bytes of the whole database, beyond which it takes no more uploads."""
     most_items: int = 10_000_000
     """Items of a plan that may be created here."""
+    most_pairs: int = 20_000
+    """Items of a plan whose reports must each be compared with every item (`olh`, `blh`): counting takes so long."""
     fold_every: float = 0.5
     """The pause between two rounds of counting, if little is waiting."""
     keep_days: int | None = None
     """Days after which the bodies of counted uploads are dropped; None keeps them."""
     answer_time: float = 2.0
     """How long an analyst's request waits for uploads that are not counted yet."""
-    threads: int = 4
+    longest_answer: float = 60.0
+    """A question of an analyst that takes longer is stopped, and answered with 503."""
+    threads: int = 6
     """Threads that answer analysts."""

@@ -1,4 +1,4 @@
-"""How many reports of a piece of uploads look forged. Every upload is tested, before its counts reach a prior.
+"""Which uploads look forged, and by how many of their reports. Every upload is tested, before it is counted.
 
 An upload is a batch, and `localdp.plan.plausibility` has exact tests of a batch. An honest upload is flagged with a
 probability of at most `FALSE_ALARMS`, whatever people hold. To run all of these tests on every upload would take
@@ -8,11 +8,11 @@ longer than counting, so a piece is looked at in three ways:
    reports are tested at once, each at the level that `plausibility` has for a report of its upload.
 2. *Every upload with several reports* is screened: whether the sum of its weights is more than four deviations from
    what is expected, and whether a hash function (under `grr`, an item) is more frequent in it than in one honest
-   upload of a thousand. Those that stand out are tested whole, at most `CLOSELY` of them.
+   upload of a thousand. Those that stand out are tested whole.
 3. *A few others*, at most `SAMPLED`, are drawn at random and tested whole, for what no screen sees.
 
-If there are more than can be tested whole, the number that is found is scaled to all. Whatever is chosen by screens or
-at random, an upload is flagged only if the exact test of it fails, so choosing cannot raise the rate of false alarms.
+Whatever is chosen by screens or at random, an upload is flagged only if the exact test of it fails, so choosing cannot
+raise the rate of false alarms.
 
 Several uploads are never tested as one batch. A device that is asked again may send its permanent report again, in an
 upload of its own, and is right to: a test that takes them for different devices would call it a forger.
@@ -36,12 +36,10 @@ from localdp.plan.plausibility import (
     single_p_values,
     weight_law,
 )
-from localdp.types import Counts, Flags, Places, Rows, Vector, Words
+from localdp.types import Counts, Flags, Rows, Vector, Words
 
 FALSE_ALARMS = 1e-9
 """The share of honest uploads that are flagged, at most: at a million uploads a day, one in three years."""
-CLOSELY = 64
-"""Uploads of a piece that stand out and are tested whole, at most."""
 SAMPLED = 16
 """Other uploads of a piece that are tested whole, at most."""
 SCREENED = 200_000
@@ -51,20 +49,24 @@ _DEVIATIONS = 4.0  # the exact test needs about six
 _STANDS_OUT = 1e-3
 
 
-def suspect_reports(reports: Reports, sizes: Counts, random: np.random.Generator) -> int:
-    """About how many of these reports look forged. `sizes` says how many follow each other in one upload."""
+def verdicts(reports: Reports, sizes: Counts, random: np.random.Generator) -> Counts:
+    """For each upload, how many of its reports look forged. `sizes` says how many follow each other in one upload."""
     starts, mechanism = np.cumsum(sizes) - sizes, reports.plan.mechanism
-    suspect, several, odd = 0, sizes > 1, np.zeros(sizes.size, np.bool_)
+    found, several, odd = np.zeros(sizes.size, np.int64), sizes > 1, np.zeros(sizes.size, np.bool_)
     law = weight_law(mechanism)
     if law is not None:
         weights = lit_bits(mechanism, reports.rows)
         flagged = _odd_weights(weights, law, FALSE_ALARMS / number_of_tests(mechanism) / sizes, sizes)
-        suspect, odd = int(flagged.sum()), _odd_sums(weights, law, sizes, starts)
-        several &= ~np.logical_or.reduceat(flagged, starts)
+        found, odd = np.add.reduceat(flagged.astype(np.int64), starts), _odd_sums(weights, law, sizes, starts)
+        several &= found == 0
     odd = several & (odd | _odd_draws(reports, sizes, starts, several, random))
-    for chosen, most in ((odd, CLOSELY), (several & ~odd, SAMPLED)):
-        suspect += _tested_whole(reports, sizes, starts, np.flatnonzero(chosen), most, random)
-    return min(suspect, len(reports))
+    others = np.flatnonzero(several & ~odd)
+    drawn = others if others.size <= SAMPLED else random.choice(others, SAMPLED, replace=False)
+    for place in [*np.flatnonzero(odd).tolist(), *drawn.tolist()]:
+        upload = reports[starts[place] : starts[place] + sizes[place]]
+        test = reports.plan.plausibility(upload, false_alarms=FALSE_ALARMS)
+        found[place] = 0 if test.plausible else int(test.flagged.size) or test.n
+    return found
 
 
 def _odd_weights(weights: Counts, law: WeightLaw, limits: Vector, sizes: Counts) -> Flags:
@@ -119,16 +121,3 @@ def _unusual(number: int, known: int, chance: float) -> int:
     times = np.arange(1, number + 1)
     unusual = known * binomial_at_least(times, number, chance) <= _STANDS_OUT
     return max(2, int(times[unusual][0]) if unusual.any() else number + 1)
-
-
-def _tested_whole(
-    reports: Reports, sizes: Counts, starts: Counts, places: Places, most: int, random: np.random.Generator
-) -> int:
-    """About how many reports of these uploads look forged, from an exact test of at most so many uploads."""
-    tested = places if places.size <= most else random.choice(places, most, replace=False)
-    forged = 0
-    for place in tested.tolist():
-        upload = reports[starts[place] : starts[place] + sizes[place]]
-        found = reports.plan.plausibility(upload, false_alarms=FALSE_ALARMS)
-        forged += 0 if found.plausible else int(found.flagged.size) or found.n
-    return round(forged * places.size / max(1, tested.size))

@@ -23,6 +23,7 @@ from localdp.errors import InvalidInputError
 SCOPES = ("write", "read", "admin")
 BEGINNING = "ldp_"
 _SHORTEST = 32  # characters; a plain hash protects only what cannot be guessed
+_FEWEST = 8  # different characters
 _REMEMBERED = 1.0  # seconds for which a token that another collector revoked may still be taken
 
 
@@ -41,6 +42,12 @@ def checked_token(token: str) -> str:
     if not re.fullmatch(r"[!-~]+", token) or len(token) < _SHORTEST:
         raise InvalidInputError(
             f"LOCALDP_ADMIN_TOKEN must be at least {_SHORTEST} visible ASCII characters without spaces; "
+            "openssl rand -hex 32 makes a good one"
+        )
+    # A token of random hexadecimal digits fails this once in a million times.
+    if len(set(token)) < _FEWEST or token in (token + token)[1:-1]:
+        raise InvalidInputError(
+            f"LOCALDP_ADMIN_TOKEN can be guessed: it repeats itself, or has fewer than {_FEWEST} different characters; "
             "openssl rand -hex 32 makes a good one"
         )
     return token

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -23,8 +24,9 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from localdp.collector.metrics import Metrics
+from localdp.collector.quotas import Quotas
 from localdp.collector.storage import Database, uploads
-from localdp.collector.storage.database import NewUpload, Session, StorageError
+from localdp.collector.storage.database import FoldConflictError, NewUpload, Session, StorageError
 from localdp.errors import LocalDPError
 
 T = TypeVar("T")
@@ -38,6 +40,7 @@ GROUP = 512
 """Uploads in one transaction, at most."""
 GROUP_BYTES = 32 << 20
 """Bytes in one transaction, about: enough to keep a disk busy."""
+_LOG_EVERY = 1.0  # seconds between two lines about transactions that failed
 _log = logging.getLogger("localdp.collector")
 
 
@@ -48,9 +51,10 @@ class QueueFullError(LocalDPError):
 class Writer:
     """The thread, and the queue in front of it. `submit` is called by the event loop, `run` by any other thread."""
 
-    def __init__(self, database: Database, check: Check, metrics: Metrics, most_waiting: int) -> None:
+    def __init__(self, database: Database, check: Check, metrics: Metrics, most_waiting: int, quotas: Quotas) -> None:
         self._database = database
         self._check = check
+        self._quotas = quotas
         self._metrics = metrics
         self._most_waiting = most_waiting
         self._uploads: deque[tuple[NewUpload, asyncio.Future[Outcome]]] = deque()
@@ -58,6 +62,9 @@ class Writer:
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = True
+        self.failure: tuple[float, Exception] | None = None
+        """When the last group of uploads failed, and why; None if it was stored."""
+        self._logged_at, self._unlogged = -math.inf, 0
         self._thread = threading.Thread(target=self._work, name="localdp-writer", daemon=True)
 
     def start(self) -> None:
@@ -129,10 +136,10 @@ class Writer:
         try:
             outcomes = self._stored([upload for upload, _ in group])
         except Exception as error:
-            if not isinstance(error, StorageError):
-                _log.exception("storing uploads failed")
             outcomes = [error] * len(group)
-            self._metrics.add("storage_errors")
+            self._failed(error, len(group))
+        else:
+            self.failure = None
         self._metrics.observe("commit", time.perf_counter() - started)
         self._metrics.add("groups")
         loop = group[0][1].get_loop()
@@ -140,14 +147,36 @@ class Writer:
         with suppress(RuntimeError):  # the loop is closed if the server was stopped without waiting for its requests
             loop.call_soon_threadsafe(_resolve, answers)
 
+    def _failed(self, error: Exception, uploads: int) -> None:
+        """Count and log a transaction that failed, in one line a second at most."""
+        self._metrics.add("storage_errors")
+        self._unlogged += 1
+        now = time.monotonic()
+        self.failure = (now, error)
+        if now - self._logged_at >= _LOG_EVERY:
+            trace = None if isinstance(error, StorageError) else error
+            _log.error(
+                "%d transactions failed; the last had %d uploads: %s", self._unlogged, uploads, error, exc_info=trace
+            )
+            self._logged_at, self._unlogged = now, 0
+
     def _stored(self, group: list[NewUpload]) -> list[Outcome]:
         """Store those of a group whose reports are valid; what became of each."""
-        wrong = self._check(group)
-        good = [upload for place, upload in enumerate(group) if place not in wrong]
-        if not good:
+        wrong = dict(self._check(group))
+        if len(wrong) == len(group):
             return [wrong[place] for place in range(len(group))]
-        with self._database.writing() as session:
-            stored = iter(uploads.store(session, good))
+        try:
+            with self._database.writing() as session:
+                places = [place for place in range(len(group)) if place not in wrong]
+                over = self._quotas.check(session, [group[place] for place in places])
+                wrong |= {places[place]: error for place, error in over.items()}
+                good = [group[place] for place in places if place not in wrong]
+                outcomes = uploads.store(session, good) if good else []
+                self._quotas.stored(session, [one for one, new in zip(good, outcomes, strict=True) if new])
+        except BaseException:
+            self._quotas.forget()
+            raise
+        stored = iter(outcomes)
         return [wrong[place] if place in wrong else next(stored) for place in range(len(group))]
 
     def _run_job(self) -> None:
@@ -158,6 +187,8 @@ class Writer:
             with self._database.writing() as session:
                 result = job(session)
         except Exception as error:
+            if isinstance(error, StorageError) and not isinstance(error, FoldConflictError):
+                self._failed(error, 0)
             future.set_exception(error)
         else:
             future.set_result(result)

@@ -24,8 +24,8 @@ F Pr[Binomial(n, 1/F) >= k]. Under `hr`, each of the K columns has a probability
 f is, that is rarely more than Binomial(n, p*) and rarely less than Binomial(n, q*) gives. So no item of an honest batch
 has nearly all reports, whatever people hold. There are d items and two sides: the smallest tail is multiplied by 2 d.
 
-Where users hold sets, a report is about one element, an item or padding. Weights and functions are those of the
-mechanism that reports the element, and p* is already that of an item of a set.
+Where users hold sets and one element of a set is reported, an item or padding, weights and functions are those of the
+mechanism that reports it. A report of `privset` is about the whole set. p* and q* are always those of an item of a set.
 
 The p-value of a batch is the smallest p-value of the tests that apply, times their number. An honest batch has a
 p-value of at most a with a probability of at most a (union bounds), so `false_alarms` bounds the share of honest

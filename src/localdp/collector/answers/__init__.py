@@ -18,9 +18,11 @@ from localdp.collector.answers.history import HistoryAnswer, answer_history
 from localdp.collector.answers.prior import answer_prior
 from localdp.collector.answers.progress import ProgressAnswer, answer_progress
 from localdp.collector.answers.queries import EstimatesQuery, HistoryQuery
+from localdp.collector.answers.released import Blocks, Released
 from localdp.collector.answers.rendering import Rendered
 
 __all__ = [
+    "Blocks",
     "EstimatesAnswer",
     "EstimatesQuery",
     "Fit",
@@ -28,6 +30,7 @@ __all__ = [
     "HistoryAnswer",
     "HistoryQuery",
     "ProgressAnswer",
+    "Released",
     "Remembering",
     "Rendered",
     "answer_estimates",

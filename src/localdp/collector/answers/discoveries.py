@@ -26,6 +26,10 @@ class FoundAnswer(Answer):
             "items": plain(self.table()),
         }
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(self.found.notes)
+
     def table(self) -> Table:
         low, high = self.found.interval(self.level)
         columns: dict[str, Any] = {

@@ -11,6 +11,7 @@ import numpy as np
 from localdp.advice.fake_users import Forged, in_users
 from localdp.collector.answers.fitted import Fitted, check_enough, fit
 from localdp.collector.answers.queries import EstimatesQuery
+from localdp.collector.answers.released import Released
 from localdp.collector.answers.rendering import Answer, Rendered, one, plain, shares, users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
@@ -22,13 +23,13 @@ from localdp.types import Places, Vector
 class EstimatesAnswer(Answer):
     """What the reports of a range of days say, as far as the query asks for it.
 
-    `suspect` is the number of reports that were flagged as implausible when they came in. They are counted, since an
-    honest report may be flagged by chance; the answer warns of them.
+    Reports that looked forged when they came in are left out, unless the query asks for them; the answer says how many
+    there are.
     """
 
     query: EstimatesQuery
     fitted: Fitted
-    suspect: int = 0
+    released: Released
 
     @cached_property
     def top(self) -> HeavyHitters | None:
@@ -47,22 +48,28 @@ class EstimatesAnswer(Answer):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the estimates; empty if there are none."""
-        flagged: tuple[str, ...] = ()
-        if self.suspect:
-            some = "1 of the reports was" if self.suspect == 1 else f"{self.suspect:,} of the reports were"
-            most = Forged.under(self.fitted.plan.mechanism, self.fitted.n).added_by(self.suspect)
-            sentence = (
-                f"{some} flagged as implausible, and may be forged. All are counted; together they can have added at "
-                f"most {in_users(most)} users to one item"
-            )
-            flagged = (sentence,)
-        return (*self.fitted.estimate.notes, *flagged)
+        return (*self.fitted.estimate.notes, *self._forged(), *self.released.warnings)
+
+    def _forged(self) -> tuple[str, ...]:
+        """A sentence about the reports that look forged, if there are any."""
+        number = self.released.suspect
+        if not number:
+            return ()
+        some = "1 report looks" if number == 1 else f"{number:,} reports look"
+        most = Forged.under(self.fitted.plan.mechanism, self.fitted.n).added_by(number)
+        what = "are counted here" if self.query.suspects else "are left out; suspects=in counts those that are released"
+        return (f"{some} forged, and {what}. Together they can add at most {in_users(most)} users to one item",)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Which prior was chosen and why, and how the hitters were chosen."""
         hits = () if self.hitters is None else self.hitters.notes
         return (*self.fitted.calibrated.prior.notes, *hits)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings and notes."""
+        return tuple(dict.fromkeys((*self.warnings, *self.notes)))
 
     def table(self) -> Table:
         """One table: all items, or the hitters, or the top if only that was asked for."""
@@ -84,7 +91,9 @@ class EstimatesAnswer(Answer):
             "std_error_share": one(estimate.std_error / fitted.n, 12),
             "significance_threshold": one(estimate.significance_threshold(), 3),
             "prior": {"asked": fitted.prior, "fitted": prior.name, "method": prior.method, "why": list(prior.notes)},
-            "suspect_reports": self.suspect,
+            "suspect_reports": self.released.suspect,
+            "suspects": "in" if self.query.suspects else "out",
+            "released": self.released.document(),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
@@ -142,13 +151,13 @@ def answer_estimates(
     query: EstimatesQuery | None = None,
     *,
     minimum: int = 1,
-    suspect: int = 0,
     fitted: Fitted | None = None,
+    released: Released | None = None,
 ) -> EstimatesAnswer:
     """Answer a query about the reports of one range of days.
 
     Fewer reports than `minimum` are a `TooFewReportsError`, and nothing is estimated. `fitted` is what `fit` gave for
-    the same aggregate and prior before, if it was kept. `suspect` is the number of reports that were flagged.
+    the same aggregate and prior before, if it was kept. `released` says which reports the aggregate has, and which not.
 
     >>> from localdp import Plan
     >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
@@ -158,4 +167,5 @@ def answer_estimates(
     """
     check_enough(aggregate.n, minimum)
     asked = query or EstimatesQuery()
-    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior), suspect)
+    shown = released or Released(minimum, aggregate.n, aggregate.n, 0, 0)
+    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior), shown)

@@ -5,8 +5,8 @@ and no estimates. It is not merged with its neighbours, because then a point of 
 stretch of time than its label says, and for another one tomorrow. Weeks are there for plans whose days are thin. A
 period without reports is a gap, which the answer lists too.
 
-The minimum keeps readers from taking noise for news. It is no protection of privacy, and need not be one: every single
-report is protected on its device.
+Days are released in blocks (`collector/releases.py`): most are a block by themselves, thin ones are released together
+with others. A block that lies in several periods belongs to none of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 
 from localdp.collector.answers.fitted import Fit, Fitted, check_enough, fit, merged
 from localdp.collector.answers.queries import HistoryQuery
-from localdp.collector.answers.rendering import Answer, Rendered, plain, shares, users
+from localdp.collector.answers.released import Blocks
+from localdp.collector.answers.rendering import Answer, Rendered, plain, shares, users, without_apostrophe
 from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.files.base import UNKNOWN
 from localdp.files.csv import item_finder
@@ -47,33 +48,32 @@ class Period:
     first: date
     last: date
     n: int
-    fitted: Fitted | None
-    """None if there are no reports, or fewer than the minimum."""
+    numbers: dict[str, Vector] | None
+    """The estimates of the chosen items; None if there are no reports, or fewer than the minimum."""
 
     @property
     def status(self) -> str:
         """Whether the period is estimated, withheld, or without reports."""
-        if self.fitted is not None:
+        if self.numbers is not None:
             return ESTIMATED
         return WITHHELD if self.n else EMPTY
 
-    def numbers(self, places: Places, level: float) -> dict[str, Vector]:
-        """The estimates of these items; NaN if nothing is estimated."""
-        if self.fitted is None:
-            return dict.fromkeys(_NUMBERS, np.full(places.size, np.nan))
-        raw, calibrated = self.fitted.estimate, self.fitted.calibrated
-        low, high = (side[places] for side in calibrated.interval(level))
-        frequency = calibrated.frequencies[places]
-        return {
-            "raw": users(raw.frequencies[places]),
-            "raw_std_error": users(raw.std_error_at(raw.frequencies[places])),
-            "frequency": users(frequency),
-            "low": low,
-            "high": high,
-            "share": shares(frequency, self.n),
-            "share_low": shares(low, self.n),
-            "share_high": shares(high, self.n),
-        }
+
+def _numbers(fitted: Fitted, places: Places, level: float) -> dict[str, Vector]:
+    """The estimates of these items. What was fitted for all others is not kept: it would be too much for many days."""
+    raw, calibrated, n = fitted.estimate, fitted.calibrated, fitted.n
+    low, high = (side[places] for side in calibrated.interval(level))
+    frequency = calibrated.frequencies[places]
+    return {
+        "raw": users(raw.frequencies[places]),
+        "raw_std_error": users(raw.std_error_at(raw.frequencies[places])),
+        "frequency": users(frequency),
+        "low": low,
+        "high": high,
+        "share": shares(frequency, n),
+        "share_low": shares(low, n),
+        "share_high": shares(high, n),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,8 @@ class HistoryAnswer(Answer):
     @cached_property
     def _numbers(self) -> list[dict[str, Vector]]:
         """For each period, the estimates of the chosen items."""
-        return [period.numbers(self.places, self.query.level) for period in self.periods]
+        nothing = dict.fromkeys(_NUMBERS, np.full(self.places.size, np.nan))
+        return [nothing if period.numbers is None else period.numbers for period in self.periods]
 
     def overview(self) -> Table:
         """The periods: their names and days, their numbers of reports, and whether they are estimated."""
@@ -107,6 +108,13 @@ class HistoryAnswer(Answer):
             "status": [period.status for period in self.periods],
         }
         return Table(columns, f"{len(self.periods):,} periods")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How many periods are withheld."""
+        withheld = sum(period.status == WITHHELD for period in self.periods)
+        some = "1 period is" if withheld == 1 else f"{withheld:,} periods are"
+        return (f"{some} withheld: a period is shown from {max(self.minimum, 1):,} reports on",) if withheld else ()
 
     def table(self) -> Table:
         """One row for each period and item; numbers that are not estimated are NaN."""
@@ -135,6 +143,7 @@ class HistoryAnswer(Answer):
             "level": self.query.level,
             "prior": self.query.prior,
             "minimum": self.minimum,
+            "notes": list(self.remarks),
             "periods": plain(self.overview()),
             "series": series,
         }
@@ -146,13 +155,13 @@ class HistoryAnswer(Answer):
 
 def answer_history(
     plan: Plan,
-    days: Mapping[date, Aggregate],
+    days: Mapping[date, Aggregate] | Blocks,
     query: HistoryQuery | None = None,
     *,
     minimum: int = 1,
     fit: Fit = fit,
 ) -> HistoryAnswer:
-    """Answer how items moved, from the aggregate of each UTC day.
+    """Answer how items moved, from the aggregate of each UTC day, or of blocks of days.
 
     Without a range in the query, it runs from the first to the last day with reports. If all days of the range together
     have fewer reports than `minimum`, that is a `TooFewReportsError`. `fit` may be a function that remembers what it
@@ -165,20 +174,29 @@ def answer_history(
     ['estimated', 'no reports', 'estimated']
     """
     asked = query or HistoryQuery()
-    reported = {day: aggregate for day, aggregate in days.items() if aggregate.n and _inside(day, asked)}
-    whole = merged(plan, reported.values())
-    check_enough(whole.n, minimum)
+    blocks = days if isinstance(days, Blocks) else Blocks.single(days)
+    inside = {block for block in blocks.days if all(_inside(day, asked) for day in block)}
+    reported = {day: n for day, n in blocks.reported.items() if n and _inside(day, asked)}
+    if not inside:
+        check_enough(0, minimum)
     first, last = asked.first or min(reported), asked.last or max(reported)
-    stretches = list(_stretches(first, last, asked.by))
-    places = _places(plan, asked.items)
-    if not asked.items:
-        places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
+    stretches, places = list(_stretches(first, last, asked.by)), _places(plan, asked.items)
+    # Only now the counts are read: what is refused costs nothing.
+    if not asked.items or not isinstance(days, Blocks):
+        whole = merged(plan, map(blocks.read, sorted(inside)))
+        check_enough(whole.n, minimum)
+        if not asked.items:
+            places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
     periods = []
     for name, start, end in stretches:
-        own = [reported[day] for day in _each_day(start, end) if day in reported]
+        own = [blocks.read(block) for block in sorted(inside) if start <= min(block) and max(block) <= end]
         aggregate = own[0] if len(own) == 1 else merged(plan, own)
-        enough = aggregate.n >= max(minimum, 1)
-        periods.append(Period(name, start, end, aggregate.n, fit(aggregate, asked.prior) if enough else None))
+        if aggregate.n >= max(minimum, 1):
+            numbers = _numbers(fit(aggregate, asked.prior), places, asked.level)
+            periods.append(Period(name, start, end, aggregate.n, numbers))
+        else:
+            n = sum(number for day, number in reported.items() if start <= day <= end)
+            periods.append(Period(name, start, end, n, None))
     return HistoryAnswer(plan, asked, minimum, places, tuple(periods))
 
 
@@ -190,6 +208,9 @@ def _places(plan: Plan, items: tuple[str, ...]) -> Places:
     """The indices of items that are given as text; `UnknownItemError` for one that the plan does not have."""
     find = item_finder(plan.domain)
     places = [find(item) for item in items]
+    places = [
+        find(without_apostrophe(item)) if place == UNKNOWN else place for item, place in zip(items, places, strict=True)
+    ]
     if UNKNOWN in places:
         unknown = items[places.index(UNKNOWN)]
         hint = plan.domain.near_miss(unknown)
@@ -217,7 +238,3 @@ def _stretches(first: date, last: date, by: str) -> Iterable[tuple[str, date, da
         if end == date.max:
             return
         start = end + _ONE_DAY
-
-
-def _each_day(first: date, last: date) -> Iterable[date]:
-    return (first + timedelta(days=place) for place in range((last - first).days + 1))

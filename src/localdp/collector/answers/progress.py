@@ -55,11 +55,13 @@ class ProgressAnswer:
     now: Precision | None
     """None while there are no reports."""
     later: tuple[Precision, ...]
+    shown: int | None = None
+    """The reports that are released, if there are some; without it, all are as soon as there are enough."""
 
     @property
     def released(self) -> bool:
         """Whether there are enough reports for estimates to be released."""
-        return self.reports >= max(self.minimum, 1)
+        return bool(self.shown) if self.shown is not None else self.reports >= max(self.minimum, 1)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -67,6 +69,8 @@ class ProgressAnswer:
         missing = max(self.minimum, 1) - self.reports
         more = "1 more report is" if missing == 1 else f"{missing:,} more reports are"
         waiting = () if missing <= 0 else (f"{more} needed before estimates are released.",)
+        if missing <= 0 and not self.released:
+            waiting = ("Days with too few reports are released together, when they are over.",)
         shown = (_seen(self.now, now=True),) if self.now is not None else ()
         return (*waiting, *shown, _seen(self.later[-1], now=False))
 
@@ -109,7 +113,9 @@ class ProgressAnswer:
         return made
 
 
-def answer_progress(plan: Plan, reports: int, *, minimum: int = 1, suspect: int = 0) -> ProgressAnswer:
+def answer_progress(
+    plan: Plan, reports: int, *, minimum: int = 1, suspect: int = 0, shown: int | None = None
+) -> ProgressAnswer:
     """Answer how far a plan with this number of reports has come. It needs no counts, and estimates nothing.
 
     >>> from localdp import Plan
@@ -119,9 +125,9 @@ def answer_progress(plan: Plan, reports: int, *, minimum: int = 1, suspect: int 
     """
     if not reports:
         later = tuple(Precision.of(plan, count) for count in FROM_NOTHING)
-        return ProgressAnswer(plan, 0, minimum, suspect, None, later)
+        return ProgressAnswer(plan, 0, minimum, suspect, None, later, shown)
     now, *later_ones = (Precision.of(plan, reports * multiple) for multiple in MULTIPLES)
-    return ProgressAnswer(plan, reports, minimum, suspect, now, tuple(later_ones))
+    return ProgressAnswer(plan, reports, minimum, suspect, now, tuple(later_ones), shown)
 
 
 def _seen(precision: Precision, *, now: bool) -> str:

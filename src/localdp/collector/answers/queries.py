@@ -20,6 +20,8 @@ Parameters = Mapping[str, str] | Iterable[tuple[str, str]]
 
 FORMATS = ("json", "csv", "arrow")
 PERIODS = ("day", "week")
+SUSPECTS = ("out", "in")
+"""Whether reports that look forged are left out, or counted."""
 ASKED_BY_NAME = tuple(name for name in PRIORS if name not in ("fixed", "opt-in"))
 """The priors that need nothing but their name."""
 
@@ -29,6 +31,7 @@ MOST_OF_TOP = 1_000
 MOST_ITEMS = 100
 """The largest number of items whose history can be asked for at once."""
 
+_ESTIMATES = ("from", "to", "prior", "top", "threshold", "rule", "fdr", "level", "format", "suspects")
 _FEW = 10  # items of a history, unless others are asked for
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -57,11 +60,13 @@ class EstimatesQuery:
     fdr: float | None = None
     level: float = INTERVALS
     format: str = "json"
+    suspects: bool = False
+    """Whether reports that look forged are counted too."""
 
     @classmethod
     def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters `from`, `to`, `prior`, `top`, `threshold`, `rule`, `fdr`, `level` and `format`."""
-        given = _once_each(parameters, ("from", "to", "prior", "top", "threshold", "rule", "fdr", "level", "format"))
+        """Read the parameters that `_ESTIMATES` lists."""
+        given = _once_each(parameters, _ESTIMATES)
         first, last = _days(given)
         limit = None
         if "threshold" in given or "rule" in given or "fdr" in given:
@@ -79,7 +84,8 @@ class EstimatesQuery:
         top = whole_number(given.get("top"), "top")
         if top is not None and top > MOST_OF_TOP:
             raise InvalidInputError(f"top is at most {MOST_OF_TOP:,}, not {top}: leave it out to get all items")
-        return cls(first, last, _prior(given), top, limit, rule, fdr, _level(given), kind)
+        suspects = one_of(given.get("suspects", SUSPECTS[0]), "suspects", SUSPECTS) == SUSPECTS[1]
+        return cls(first, last, _prior(given), top, limit, rule, fdr, _level(given), kind, suspects)
 
 
 @dataclass(frozen=True)

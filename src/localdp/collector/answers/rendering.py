@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from localdp import files
+from localdp.files.base import load_pyarrow
 from localdp.table import Table
 from localdp.types import Vector
 
@@ -27,6 +28,7 @@ MEDIA_TYPES = {
 """The media type of each format."""
 
 _DECIMALS = 3
+_FORMULAS = frozenset("=+-@\t\r\n")
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,64 @@ class Answer(ABC):
     def table(self) -> Table:
         """The answer as one table."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the table must know: warnings first, then notes."""
+        return ()
+
     def rendered(self, kind: str) -> Rendered:
-        """The answer in this format. Arrow needs the package pyarrow."""
+        """The answer in this format. Arrow needs the package pyarrow.
+
+        Remarks are in the column `note` of CSV, in its first row, and in the metadata of Arrow.
+        """
         if kind == "json":
             text = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             return Rendered(MEDIA_TYPES[kind], text.encode())
-        return Rendered(MEDIA_TYPES[kind], files.table_bytes(self.table(), f".{kind}"))
+        if kind == "csv":
+            return Rendered(MEDIA_TYPES[kind], files.table_bytes(for_spreadsheets(self.table(), self.remarks), ".csv"))
+        return Rendered(MEDIA_TYPES[kind], _arrow(files.table_bytes(self.table(), ".arrow"), self.remarks))
+
+
+def for_spreadsheets(table: Table, remarks: tuple[str, ...]) -> Table:
+    """A table for CSV, with remarks in a column, and with no text that a spreadsheet takes for a formula.
+
+    Text that begins with `=`, `+`, `-`, `@`, a tab or a line break gets an apostrophe, which spreadsheets hide.
+
+    >>> for_spreadsheets(Table({"item": ["=1+1", "tea"]}), ("a remark",)).columns
+    {'item': ["'=1+1", 'tea'], 'note': ['a remark', '']}
+    """
+    rows = len(table)
+    if remarks and not rows:  # so that the remarks have a row to stand in
+        columns: dict[str, Any] = {name: [""] for name in table.columns}
+        rows = 1
+    else:
+        columns = {name: _escaped(values) for name, values in table.columns.items()}
+    columns["note"] = _escaped(["; ".join(remarks), *[""] * (rows - 1)][:rows])
+    return Table(columns, table.title, table.formats)
+
+
+def without_apostrophe(text: str) -> str:
+    """The text of an item as it was before `for_spreadsheets`."""
+    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULAS else text
+
+
+def _escaped(values: Any) -> Any:
+    if isinstance(values, np.ndarray) or not any(isinstance(value, str) and value[:1] in _FORMULAS for value in values):
+        return values
+    return [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULAS else value for value in values]
+
+
+def _arrow(data: bytes, remarks: tuple[str, ...]) -> bytes:
+    """The content of an Arrow file, with remarks in its metadata."""
+    pyarrow = load_pyarrow("ipc")
+    with pyarrow.ipc.open_file(data) as file:
+        table = file.read_all()
+    known = table.schema.metadata or {}
+    table = table.replace_schema_metadata({**known, "localdp-notes": json.dumps(remarks, ensure_ascii=False)})
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def users(frequencies: Vector) -> Vector:

@@ -15,7 +15,7 @@ export function privacyCard(plan) {
     h("p", { class: "note" }, `The odds between any two ${plan.options.set_size ? "sets" : "items"} grow at most ${odds < 100 ? odds.toFixed(1) : Math.round(odds)}-fold. `,
       `The realised epsilon is ${realised.toFixed(6)}, computed from the whole numbers that the devices use; ${plan.epsilon} was asked for. `,
       plan.options.once ? `It holds for all reports of a person together; of one report alone, it is ${plan.options.once}. ` : "",
-      plan.options.set_size ? `Each report is about one item of a person, who may hold ${plan.options.set_size}. ` : "",
+      plan.options.set_size ? `It holds for whole sets: a report does not tell more about somebody who holds ${plan.options.set_size} items than about somebody who holds one. ` : "",
       `One report has ${plan.report_bytes} ${plan.report_bytes === 1 ? "byte" : "bytes"} (mechanism ${plan.mechanism}).`));
 }
 

@@ -1,6 +1,6 @@
 """The routes of the collector: one file for each kind, all of them listed in ROUTES."""
 
-from localdp.collector.routes import advice, answers, data, discoveries, operation, plans, tokens, uploads
+from localdp.collector.routes import advice, answers, data, discoveries, operation, plans, standing, tokens, uploads
 from localdp.collector.routes.route import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -9,6 +9,7 @@ ROUTES: tuple[Route, ...] = (
     *advice.ROUTES,
     *answers.ROUTES,
     *data.ROUTES,
+    *standing.ROUTES,
     *discoveries.ROUTES,
     *tokens.ROUTES,
     *operation.ROUTES,

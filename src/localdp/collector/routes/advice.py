@@ -27,7 +27,7 @@ async def advice(service: Service, request: Request) -> Response:
     epsilon = number(given["epsilon"], "epsilon", "a number above 0 and at most 16")
     once = number(given["once"], "once", "a number above 0 and below epsilon") if "once" in given else None
     set_size = whole_number(given.get("set_size"), "set_size")
-    return json_response(await service.in_thread(_advice, items, users, epsilon, once, set_size))
+    return json_response(await service.pools.for_analysts("advice", _advice, items, users, epsilon, once, set_size))
 
 
 def _advice(items: int, users: int, epsilon: float, once: float | None, set_size: int | None) -> dict[str, Any]:

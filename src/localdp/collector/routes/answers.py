@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.answers import EstimatesQuery, HistoryQuery, Rendered
-from localdp.collector.answers.queries import ASKED_BY_NAME, FORMATS, MOST_ITEMS, MOST_OF_TOP, PERIODS
+from localdp.collector.answers.queries import ASKED_BY_NAME, FORMATS, MOST_ITEMS, MOST_OF_TOP, PERIODS, SUSPECTS
 from localdp.collector.collections import Collection
 from localdp.collector.problems import Problem
 from localdp.collector.routes.data import FROM, TO
@@ -18,33 +19,39 @@ from localdp.collector.service import Service
 from localdp.errors import TooFewReportsError
 from localdp.hitters.rules import RULES
 
+Query = TypeVar("Query", EstimatesQuery, HistoryQuery)
+
 
 async def estimates(service: Service, request: Request) -> Response:
     """How many people have each item, over a range of days."""
     query = EstimatesQuery.read(request.query_params.multi_items())
-    return await _answered(service, request, lambda collection: service.answering.estimates(collection, query))
+    return await _answered(service, request, service.answering.estimates, query)
 
 
 async def history(service: Service, request: Request) -> Response:
     """How items moved, by day or by week."""
     query = HistoryQuery.read(request.query_params.multi_items())
-    return await _answered(service, request, lambda collection: service.answering.history(collection, query))
+    return await _answered(service, request, service.answering.history, query)
 
 
 async def prior(service: Service, request: Request) -> Response:
     """How the fitted prior compares with the data."""
     collection = await service.collection(request.path_params["plan"])
     try:
-        return json_response(await service.in_thread(service.answering.prior, collection))
+        return json_response(
+            await service.pools.for_analysts((collection.id, "prior"), service.answering.prior, collection)
+        )
     except TooFewReportsError as error:
         raise Problem(409, "too-few-reports", str(error)) from None
 
 
-async def _answered(service: Service, request: Request, answer: Callable[[Collection], Rendered]) -> Response:
+async def _answered(
+    service: Service, request: Request, answer: Callable[[Collection, Query], Rendered], query: Query
+) -> Response:
     collection = await service.collection(request.path_params["plan"])
     started = time.perf_counter()
     try:
-        rendered = await service.in_thread(answer, collection)
+        rendered = await service.pools.for_analysts((collection.id, answer), answer, collection, query)
     except TooFewReportsError as error:
         raise Problem(409, "too-few-reports", str(error)) from None
     finally:
@@ -66,6 +73,7 @@ _ESTIMATES = (
     Parameter("fdr", "With the rule fdr: the share of false ones among the hitters.", _NUMBER),
     _LEVEL,
     _FORMAT,
+    Parameter("suspects", "Whether reports that look forged are counted.", {"enum": list(SUSPECTS), "default": "out"}),
 )
 _HISTORY = (
     Parameter("by", "By day, or by ISO week.", {"enum": list(PERIODS), "default": "day"}),

@@ -60,7 +60,7 @@ async def export(service: Service, request: Request) -> Response:
     """The raw reports as a Parquet file that `localdp aggregate` and the engines read."""
     collection = await service.collection(request.path_params["plan"])
     days = days_in(request)
-    file, dropped = await service.in_thread(_written, service, collection, days)
+    file, dropped = await service.pools.for_analysts((collection.id, "export"), _written, service, collection, days)
     headers = {
         "Reports-Dropped": str(dropped),
         "Content-Length": str(os.fstat(file.fileno()).st_size),
@@ -109,7 +109,7 @@ async def add_aggregate(service: Service, request: Request) -> Response:
     body = service.body()
     try:
         data = await body.read(request.scope["headers"], request.receive)
-        aggregate = await service.in_thread(_checked, data, collection)
+        aggregate = await service.pools.for_operators(_checked, data, collection)
         sources = aggregate.sources or {hashlib.sha256(data).hexdigest()}
 
         def job(session: Session) -> bool:

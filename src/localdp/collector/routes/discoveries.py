@@ -16,7 +16,7 @@ from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.discoveries import Held, requested
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.routes import uploads
-from localdp.collector.routes.route import Parameter, Route, json_body, json_response
+from localdp.collector.routes.route import Parameter, Route, json_body, json_response, shared
 from localdp.collector.service import Service
 from localdp.collector.storage.collections import SHORT
 from localdp.studies.series import LEAST_REPORTS
@@ -26,10 +26,10 @@ from localdp.validation import checked_level
 async def create(service: Service, request: Request) -> Response:
     """Make a new discovery, whose first round begins at once. The same request again is answered with 200."""
     body = await json_body(service, request)
-    discovery, terms = await service.in_thread(requested, body)
+    discovery, terms = await service.pools.for_operators(requested, body)
     now = int(time.time())
     made = await service.writer.call(lambda session: service.discoveries.add(session, discovery, terms, now))
-    held = await service.in_thread(service.discoveries.find, discovery.fingerprint)
+    held = await service.pools.for_operators(service.discoveries.find, discovery.fingerprint)
     if not made and held.terms != terms:
         raise Problem(
             409,
@@ -37,7 +37,7 @@ async def create(service: Service, request: Request) -> Response:
             f"this collector has the discovery {discovery.fingerprint} already, with another title, question, need of "
             'a token or way to advance, and these are never changed. Give the new one another "name"',
         )
-    answer = await service.in_thread(described, service, held)
+    answer = await service.pools.for_operators(described, service, held)
     return json_response(answer, 201 if made else 200, {"Location": f"/v1/discoveries/{held.fingerprint}"})
 
 
@@ -47,13 +47,13 @@ async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
     def answer() -> list[dict[str, Any]]:
         return [described(service, held) for held in service.discoveries.every()]
 
-    return json_response({"discoveries": await service.in_thread(answer)})
+    return json_response({"discoveries": await service.pools.for_operators(answer)})
 
 
 async def one(service: Service, request: Request) -> Response:
     """One discovery: the round under way, and those that are over."""
     held = await _held(service, request)
-    return json_response(await service.in_thread(described, service, held))
+    return json_response(await service.pools.for_operators(described, service, held))
 
 
 async def document(service: Service, request: Request) -> Response:
@@ -76,8 +76,8 @@ async def advance(service: Service, request: Request) -> Response:
     if not (number.isascii() and number.isdecimal() and len(number) < 7):
         raise invalid('"round" is the number of the round to end, as in ?round=0')
     name = request.path_params["discovery"]
-    held = await service.in_thread(service.discoveries.advance, name, int(number))
-    return json_response(await service.in_thread(described, service, held))
+    held = await service.pools.for_rounds(service.discoveries.advance, name, int(number))
+    return json_response(await service.pools.for_operators(described, service, held))
 
 
 async def result(service: Service, request: Request) -> Response:
@@ -98,7 +98,7 @@ async def result(service: Service, request: Request) -> Response:
         rendered = FoundAnswer(held.discovery.result(), level).rendered(kind)
         return Response(rendered.body, 200, None, rendered.media_type)
 
-    return await service.in_thread(answer)
+    return await service.pools.for_analysts((held.id, "result"), answer)
 
 
 class RoundUploads(uploads.Uploads):
@@ -106,7 +106,7 @@ class RoundUploads(uploads.Uploads):
 
     async def collection(self, scope: Scope) -> Collection:
         name, fingerprint = scope["path_params"]["discovery"], scope["path_params"]["round"]
-        return await self.service.in_thread(self.service.discoveries.round, name, fingerprint)
+        return await self.service.pools.for_devices(self.service.discoveries.round, name, fingerprint)
 
 
 async def _unused(service: Service, request: Request) -> Response:
@@ -114,7 +114,7 @@ async def _unused(service: Service, request: Request) -> Response:
 
 
 async def _held(service: Service, request: Request) -> Held:
-    return await service.in_thread(service.discoveries.find, request.path_params["discovery"])
+    return await service.pools.for_devices(service.discoveries.find, request.path_params["discovery"])
 
 
 def _tagged(request: Request, text: str, fingerprint: str, caching: str) -> Response:
@@ -124,7 +124,7 @@ def _tagged(request: Request, text: str, fingerprint: str, caching: str) -> Resp
     known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
     if tag in known or "*" in known:
         return Response(None, 304, headers)
-    return Response(text.encode(), 200, headers, "application/json")
+    return Response(shared(text), 200, headers, "application/json")
 
 
 def described(service: Service, held: Held) -> dict[str, Any]:

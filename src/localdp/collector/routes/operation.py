@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,6 +11,7 @@ from localdp.collector.routes.pages import index
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.routes.uploads import STATUS
 from localdp.collector.service import Service
+from localdp.collector.storage.database import StorageError
 
 
 async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG001
@@ -27,9 +30,11 @@ async def metrics(service: Service, request: Request) -> Response:  # noqa: ARG0
     gauges = {
         "uploads_queued": ("Uploads that wait for the writer.", float(service.writer.waiting)),
         "body_bytes": ("Bytes of bodies in memory.", float(service.memory.taken)),
-        "database_bytes": ("Bytes of the database.", float(await service.in_thread(service.database.size))),
         "start_time_seconds": ("When the process was started.", service.started),
     }
+    with suppress(StorageError):  # the other figures are of use while the database is away
+        size = await service.pools.for_operators(service.database.size)
+        gauges["database_bytes"] = ("Bytes of the database.", float(size))
     return Response(service.metrics.text(gauges), 200, None, "text/plain; version=0.0.4; charset=utf-8")
 
 

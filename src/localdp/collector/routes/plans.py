@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from localdp.collector.collections import Collection, Terms, iso_day, iso_moment, requested
 from localdp.collector.problems import Problem
-from localdp.collector.routes.route import Route, json_body, json_response
+from localdp.collector.routes.route import Route, json_body, json_response, shared
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, collections, uploads
+from localdp.collector.storage.aggregates import COUNTED, SUSPECT, TAKEN_BACK
 from localdp.collector.storage.collections import SHORT
 from localdp.plan import Plan
 
@@ -21,7 +22,9 @@ from localdp.plan import Plan
 async def create(service: Service, request: Request) -> Response:
     """Make a new collection. The same request again is answered with 200."""
     body = await json_body(service, request)
-    plan, terms = await service.in_thread(requested, body, service.settings.most_items)
+    plan, terms = await service.pools.for_operators(
+        requested, body, service.settings.most_items, service.settings.most_pairs
+    )
     now = int(time.time())
     made = await service.writer.call(lambda session: service.collections.add(session, plan, terms, now))
     collection = await service.collection(plan.fingerprint)
@@ -34,13 +37,13 @@ async def create(service: Service, request: Request) -> Response:
             "devices see as another: with other items, another mechanism, or a slightly different epsilon. Devices "
             "that have reported then spend epsilon once more",
         )
-    answer = await service.in_thread(described, service, collection)
+    answer = await service.pools.for_operators(described, service, collection)
     return json_response(answer, 200 if made is None else 201, {"Location": f"/v1/plans/{plan.fingerprint}"})
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
     """All collections, the newest first."""
-    return json_response({"plans": await service.in_thread(_all, service)})
+    return json_response({"plans": await service.pools.for_operators(_all, service)})
 
 
 async def one(service: Service, request: Request) -> Response:
@@ -52,7 +55,7 @@ async def one(service: Service, request: Request) -> Response:
         progress = service.answering.progress(collection, found["counted"], found["suspect"])
         return {**found, "days": _by_day(service, collection), "progress": progress}
 
-    return json_response(await service.in_thread(answer))
+    return json_response(await service.pools.for_operators(answer))
 
 
 async def document(service: Service, request: Request) -> Response:
@@ -63,7 +66,7 @@ async def document(service: Service, request: Request) -> Response:
     known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
     if tag in known or "*" in known:
         return Response(None, 304, headers)
-    return Response(collection.plan.to_json().encode(), 200, headers, "application/json")
+    return Response(shared(collection.plan.to_json()), 200, headers, "application/json")
 
 
 async def close(service: Service, request: Request) -> Response:
@@ -71,9 +74,9 @@ async def close(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
     now = int(time.time())
     await service.writer.call(lambda session: collections.close(session, collection.id, now))
-    await service.in_thread(service.collections.refresh)
+    await service.pools.for_operators(service.collections.refresh)
     return json_response(
-        await service.in_thread(described, service, await service.collection(collection.plan.fingerprint))
+        await service.pools.for_operators(described, service, await service.collection(collection.plan.fingerprint))
     )
 
 
@@ -83,18 +86,25 @@ def _all(service: Service) -> list[dict[str, Any]]:
 
 def _by_day(service: Service, collection: Collection) -> list[dict[str, Any]]:
     with service.database.reading() as session:
-        days = aggregates.days(session, collection.where)
-    return [{"day": iso_day(one.day), "reports": one.n, "suspect": one.suspect} for one in days]
+        rows = aggregates.days(session, collection.where)
+    made: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        day = made.setdefault(row.day, {"day": iso_day(row.day), "reports": 0, "suspect": 0})
+        day["reports"] += 0 if row.standing == TAKEN_BACK else row.n
+        day["suspect"] += row.suspect + (row.n if row.standing == SUSPECT else 0)
+    return list(made.values())
 
 
 def described(service: Service, collection: Collection) -> dict[str, Any]:
     """A collection as a JSON value: the plan in figures, what was asked for, and how far it is."""
     with service.database.reading() as session:
-        days = aggregates.days(session, collection.where)
+        rows = aggregates.days(session, collection.where)
         waiting_uploads, waiting_reports = uploads.number_waiting(session, collection.id)
         closed = collections.closed_at(session, collection.id)
-    counted = sum(day.n for day in days)
+    counted, aside, back = (sum(row.n for row in rows if row.standing == one) for one in (COUNTED, SUSPECT, TAKEN_BACK))
+    days = [row.day for row in rows if row.n]
     return {
+        "id": collection.name,
         "fingerprint": collection.plan.fingerprint,
         "short": collection.plan.fingerprint[:SHORT],
         "state": "closed" if closed is not None else collection.state(time.time()),
@@ -102,12 +112,13 @@ def described(service: Service, collection: Collection) -> dict[str, Any]:
         "closed": None if closed is None else iso_moment(closed),
         **asdict(collection.terms),
         **_figures(collection.plan),
-        "reports": counted + waiting_reports,
+        "reports": counted + aside + waiting_reports,
         "counted": counted,
-        "suspect": sum(day.suspect for day in days),
+        "suspect": aside + sum(row.suspect for row in rows),
+        "taken_back": back,
         "uploads_waiting": waiting_uploads,
-        "first_day": iso_day(days[0].day) if days else None,
-        "last_day": iso_day(days[-1].day) if days else None,
+        "first_day": iso_day(min(days)) if days else None,
+        "last_day": iso_day(max(days)) if days else None,
         "standard_error": collection.plan.mechanism.variance(counted) ** 0.5 if counted else None,
     }
 
@@ -154,6 +165,7 @@ PLAN = {
     "type": "object",
     "required": ["fingerprint", "short", "state", "mechanism", "epsilon", "size", "reports", "counted"],
     "properties": {
+        "id": {"type": "string", "description": "The id of the collection, whatever its plan."},
         "fingerprint": _TEXT,
         "short": _TEXT,
         "state": {"enum": ["planned", "open", "closed"]},
@@ -166,7 +178,8 @@ PLAN = {
         "report_bytes": {"type": "integer"},
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
         "counted": {"type": "integer"},
-        "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
+        "suspect": {"type": "integer", "description": "Reports that look forged, and are left out of the counts."},
+        "taken_back": {"type": "integer", "description": "Reports that an administrator took back."},
         "uploads_waiting": {"type": "integer"},
         "standard_error": {"type": ["number", "null"], "description": "Of an estimated frequency, now."},
         "days": {"type": "array", "description": "Of one collection: the counted reports of each UTC day."},

@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from starlette.requests import Request
@@ -119,7 +120,7 @@ async def authorize(service: Service, authorization: str | None, scope: str, pla
     if service.tokens.fresh:
         service.tokens.check(authorization, scope, plan)
     else:
-        await service.in_quick_thread(service.tokens.check, authorization, scope, plan)
+        await service.pools.for_devices(service.tokens.check, authorization, scope, plan)
 
 
 async def json_body(service: Service, request: Request) -> Any:
@@ -127,13 +128,19 @@ async def json_body(service: Service, request: Request) -> Any:
     body = service.body()
     try:
         data = await body.read(request.scope["headers"], request.receive)
-        return await service.in_thread(canonical_json.loads, data)
+        return await service.pools.for_operators(canonical_json.loads, data)
     except ValueError as error:
         if isinstance(error, LocalDPError):
             raise
         raise Problem(400, "bad-json", f"the body is not JSON in UTF-8: {str(error)[:200]}") from None
     finally:
         body.release()
+
+
+@lru_cache(maxsize=8)
+def shared(text: str) -> bytes:
+    """A document as bytes, of which all who fetch it at the same time get one copy."""
+    return text.encode()
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

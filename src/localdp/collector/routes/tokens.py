@@ -47,7 +47,7 @@ async def create(service: Service, request: Request) -> Response:
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
     """All tokens, without the tokens themselves, which nobody knows but their holders."""
-    return json_response({"tokens": await service.in_thread(_all, service)})
+    return json_response({"tokens": await service.pools.for_operators(_all, service)})
 
 
 async def revoke(service: Service, request: Request) -> Response:

@@ -83,7 +83,7 @@ class Uploads(Endpoint):
             elif len(data) <= _AT_ONCE:
                 rows, count = read(plan, data)
             else:
-                rows, count = await service.in_quick_thread(read, plan, data)
+                rows, count = await service.pools.for_devices(read, plan, data)
             if count > service.settings.most_reports and not collection.terms.write_token:
                 raise too_many(count, service.settings.most_reports)
             key = key_of(collection.fingerprint_bytes, upload_id)

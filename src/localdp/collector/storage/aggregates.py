@@ -61,6 +61,27 @@ def add(
     session.change(f"UPDATE aggregates SET counts = ? WHERE {_ROW}", (total.astype("<i8").tobytes(), *row))  # noqa: S608
 
 
+def move(session: Session, where: Where, day: int, standing: int, block: int | None) -> None:
+    """Let readers see all counts of a day, in this block; without a block, none of them any more."""
+    source, target = (0, 1) if block is not None else (1, 0)
+    key = (*where, day, standing)
+    rows = session.execute(f"SELECT n, suspect, version, LENGTH(counts) FROM aggregates WHERE {_ROW}", (*key, source))  # noqa: S608
+    if not rows:
+        return
+    ((n, suspect, version, size),) = rows
+    changes = 0 if block is not None else n
+    if not session.execute(f"SELECT n FROM aggregates WHERE {_ROW}", (*key, target)):  # noqa: S608
+        sql = f"UPDATE aggregates SET released = ?, block = ?, changes = ?, version = version + 1 WHERE {_ROW}"  # noqa: S608
+        session.change(sql, (target, block, changes, *key, source))
+        return
+    total = sum(_counts(session, (*key, kind), int(size) // 8) for kind in (0, 1))
+    session.change(
+        f"UPDATE aggregates SET n = n + ?, suspect = suspect + ?, changes = changes + ?, counts = ?, block = ?, version = version + ? + 1 WHERE {_ROW}",  # noqa: S608, E501
+        (n, suspect, changes, np.asarray(total).astype("<i8").tobytes(), block, version, *key, target),
+    )
+    session.change(f"DELETE FROM aggregates WHERE {_ROW}", (*key, source))  # noqa: S608
+
+
 def days(session: Session, where: Where) -> list[Day]:
     """The rows that there are, by day."""
     sql = f"{_COLUMNS} WHERE collection = ? AND part = ? AND segment = ? ORDER BY day, standing, released"

@@ -147,8 +147,15 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def used(self, session: Session) -> int:
+        """The bytes of the database that are in use, without room that it has and does not need."""
+
+    @abstractmethod
     def size(self) -> int:
         """The bytes that the database takes on its disk."""
+
+    def claim(self) -> None:  # noqa: B027 (most databases may be shared)
+        """Make sure that no other collector uses the database, if that is not possible; an error if one does."""
 
     @abstractmethod
     def close(self) -> None:

@@ -66,6 +66,14 @@ def every(session: Session) -> list[tuple[int, str, str, int | None]]:
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
+def filling(session: Session, collection: int, key: str) -> tuple[int, int]:
+    """How many reports the study waits for in a part, and how many are there and not counted."""
+    ((needed,),) = session.execute("SELECT needed FROM parts WHERE collection = ? AND key = ?", (collection, key))
+    sql = "SELECT COALESCE(SUM(count), 0) FROM uploads WHERE collection = ? AND part = ? AND folded = 0"
+    ((has,),) = session.execute(sql, (collection, key))
+    return int(needed), int(has)
+
+
 def close(session: Session, collection: int, key: str, now: int) -> bool:
     """Close a part; False if it was closed before."""
     sql = "UPDATE parts SET closed = ? WHERE collection = ? AND key = ? AND closed IS NULL"

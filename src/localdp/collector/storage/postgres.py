@@ -136,9 +136,12 @@ class PostgresDatabase(Database):
             said = str(error).strip().splitlines()
             raise StorageError(f"the database failed: {said[0] if said else type(error).__name__}") from error
 
+    def used(self, session: Session) -> int:
+        return int(session.execute("SELECT pg_database_size(current_database())")[0][0])
+
     def size(self) -> int:
         with self.reading() as session:
-            return int(session.execute("SELECT pg_database_size(current_database())")[0][0])
+            return self.used(session)
 
     def close(self) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ as one row: Python gives its global lock away at each row, and a busy server wou
 
 from __future__ import annotations
 
+import importlib
 import os
 import sqlite3
 import threading
@@ -28,8 +29,10 @@ from localdp.collector.storage.database import (
     StorageError,
     StorageFullError,
 )
+from localdp.errors import InvalidInputError
 from localdp.types import Counts
 
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 _WAIT = 10.0  # seconds for another process to finish its transaction
 _LARGEST_STEP = 256  # rows in one statement
 _LAST = """
@@ -63,13 +66,15 @@ class SqliteDatabase(Database):
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        with _errors():
+        self._claim: int | None = None
+        with _errors(self.path):
             with suppress(OSError):  # SQLite says what is wrong with the place, if something is
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # a new file is for its owner alone
             self._writer = self._connect()
             try:
                 with self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
                     schema.migrate(session.execute, **WORDS)
+                self._inode = self.path.stat().st_ino
             except BaseException:
                 self.close()
                 raise
@@ -85,8 +90,33 @@ class SqliteDatabase(Database):
             raise
         return connection
 
+    def claim(self) -> None:
+        if fcntl is None:
+            return
+        # A file of its own, because closing any file of the database would give up the locks of SQLite.
+        path = self.path.with_name(f"{self.path.name}-lock")
+        self._claim = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(self._claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidInputError(
+                f"another collector uses {self.path}: a file of SQLite is for one collector; several share PostgreSQL"
+            ) from None
+
+    def _check_there(self) -> None:
+        """An error if the file is gone, or is another one: what is written would be lost."""
+        try:
+            there = self.path.stat().st_ino == self._inode
+        except OSError:
+            there = False
+        if not there:
+            raise StorageError(
+                f"the file of the database, {self.path}, was removed or replaced: start the collector anew"
+            )
+
     @contextmanager
     def writing(self) -> Iterator[Session]:
+        self._check_there()
         with _errors(), self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
             yield session
 
@@ -120,6 +150,12 @@ class SqliteDatabase(Database):
                 connection.execute("ROLLBACK")
             raise
 
+    def used(self, session: Session) -> int:
+        ((pages,),), ((free,),), ((size,),) = (
+            session.execute(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
     def size(self) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
@@ -129,6 +165,9 @@ class SqliteDatabase(Database):
             for connection in (*self._readers, self._writer):
                 connection.close()
             self._readers.clear()
+            if self._claim is not None:
+                os.close(self._claim)
+                self._claim = None
 
 
 class _SqliteSession(Session):
@@ -207,7 +246,7 @@ def _insertion(rows: int) -> str:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def _errors(path: Path | None = None) -> Iterator[None]:
     """Turn errors of SQLite into ours."""
     try:
         yield
@@ -215,4 +254,5 @@ def _errors() -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             raise StorageFullError("the disk of the database is full") from error
-        raise StorageError(f"the database failed: {error}") from error
+        where = "" if path is None else f" at {path}"
+        raise StorageError(f"the database{where} failed: {error}") from error

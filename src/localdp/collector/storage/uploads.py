@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from localdp.collector.storage import usage
 from localdp.collector.storage.database import AGGREGATE, BATCH, Database, NewUpload, Session, Where
 
 KEY_BYTES = 16
+PIECE_BYTES = 16 << 20
+"""Bytes of bodies that are read at once, about."""
+_LISTED = 4_096  # uploads whose sizes are looked at before bodies are read
 
 
 def key_of(fingerprint: bytes, upload_id: bytes) -> bytes:
@@ -59,13 +64,69 @@ def import_aggregate(session: Session, key: bytes, where: Where, day: int, count
     return bool(rows)
 
 
+@dataclass(frozen=True)
+class Listed:
+    """An upload without its body."""
+
+    seq: int
+    day: int
+    segment: str
+    kind: int
+    count: int
+    verdict: int
+    standing: int
+    folded: int
+
+
+_LIST = (
+    "SELECT seq, day, segment, kind, count, verdict, standing, folded FROM uploads WHERE collection = ? AND part = ?"
+)
+
+
+def listed(session: Session, where: Where, standing: int, after: int, most: int) -> list[Listed]:
+    """Counted uploads of a part with this standing and numbers beyond `after`, in order."""
+    aside = " AND (standing > 0 OR verdict > 0)" if standing else ""  # for the index
+    sql = f"{_LIST} AND seq > ? AND standing = ? AND folded = 1{aside} ORDER BY seq LIMIT ?"
+    rows = session.execute(sql, (where.collection, where.part, after, standing, most))
+    return [Listed(*row) for row in rows]
+
+
+def one(session: Session, where: Where, seq: int) -> Listed | None:
+    """The upload with this number, if it belongs to this part."""
+    rows = session.execute(f"{_LIST} AND seq = ?", (where.collection, where.part, seq))
+    return Listed(*rows[0]) if rows else None
+
+
+def body(session: Session, seq: int) -> bytes | None:
+    """The body of the upload with this number; None if it was dropped."""
+    ((data,),) = session.execute("SELECT body FROM uploads WHERE seq = ?", (seq,))
+    return None if data is None else bytes(data)
+
+
+def change_standing(session: Session, seq: int, before: int, after: int) -> bool:
+    """Give an upload another standing; False if it does not have this one any more."""
+    return session.change("UPDATE uploads SET standing = ? WHERE seq = ? AND standing = ?", (after, seq, before)) == 1
+
+
+def judge(session: Session, seq: int, verdict: int, standing: int) -> None:
+    """Keep with an upload how many of its reports look forged, and whether it is counted."""
+    session.change("UPDATE uploads SET verdict = ?, standing = ? WHERE seq = ?", (verdict, standing, seq))
+
+
 def drop_bodies(session: Session, before: int, most: int) -> int:
     """Drop the bodies of counted uploads of days before `before`, at most so many; return how many were dropped."""
-    return session.change(
-        "UPDATE uploads SET body = NULL WHERE seq IN "
-        "(SELECT seq FROM uploads WHERE folded = 1 AND body IS NOT NULL AND day < ? ORDER BY seq LIMIT ?)",
+    rows = session.execute(
+        "SELECT seq, collection, day, LENGTH(body) FROM uploads "
+        "WHERE folded = 1 AND body IS NOT NULL AND day < ? ORDER BY day, seq LIMIT ?",
         (before, most),
     )
+    fewer: Counter[tuple[int, int]] = Counter()
+    for seq, collection, day, size in rows:
+        session.change("UPDATE uploads SET body = NULL WHERE seq = ?", (seq,))
+        fewer[collection, day] += size
+    for (collection, day), size in fewer.items():
+        usage.drop(session, collection, day, size)
+    return len(rows)
 
 
 @dataclass(frozen=True)
@@ -81,27 +142,42 @@ class Stored:
 
 
 def stored(
-    database: Database, collection: int, part: str, days: tuple[int, int], kind: int = BATCH, piece: int = 1000
+    database: Database,
+    collection: int,
+    part: str,
+    days: tuple[int, int],
+    kind: int = BATCH,
+    most_bytes: int = PIECE_BYTES,
 ) -> Iterator[list[Stored]]:
-    """Yield the uploads of a part from day to day, in pieces.
+    """Yield the uploads of a part from day to day, in pieces of about so many bytes.
 
     Each piece is a transaction of its own, so that a slow reader holds nothing up. What is stored in the meantime is
     left out.
     """
-    columns = "SELECT seq, day, segment, standing, count, body FROM uploads"
+    here = "collection = ? AND part = ? AND kind = ? AND day BETWEEN ? AND ?"
     with database.reading() as session:
         ((last,),) = session.execute("SELECT COALESCE(MAX(seq), 0) FROM uploads")
     done = 0
     while True:
         with database.reading() as session:
-            rows = session.execute(
-                f"{columns} WHERE seq > ? AND seq <= ? AND collection = ? AND part = ? AND kind = ? "
-                "AND day BETWEEN ? AND ? ORDER BY seq LIMIT ?",
-                (done, last, collection, part, kind, *days, piece),
+            sizes = session.execute(
+                f"SELECT seq, COALESCE(LENGTH(body), 0) FROM uploads WHERE seq > ? AND seq <= ? AND {here} "  # noqa: S608
+                "ORDER BY seq LIMIT ?",
+                (done, last, collection, part, kind, *days, _LISTED),
             )
-        if not rows:
-            return
-        done = rows[-1][0]
+            if not sizes:
+                return
+            end, taken = sizes[0][0], sizes[0][1]
+            for seq, size in sizes[1:]:
+                taken += size
+                if taken > most_bytes:
+                    break
+                end = seq
+            rows = session.execute(
+                f"SELECT seq, day, segment, standing, count, body FROM uploads WHERE seq > ? AND seq <= ? AND {here} ORDER BY seq",  # noqa: S608, E501
+                (done, end, collection, part, kind, *days),
+            )
+        done = end
         yield [
             Stored(row[0], row[1], row[2], row[3], row[4], None if row[5] is None else bytes(row[5])) for row in rows
         ]

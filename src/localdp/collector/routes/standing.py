@@ -1,0 +1,123 @@
+"""Uploads one by one, for administrators: which look forged, and which are counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from localdp.collector.collections import Collection, iso_day
+from localdp.collector.problems import Problem, invalid
+from localdp.collector.routes.route import Parameter, Route, json_body, json_response
+from localdp.collector.service import Service
+from localdp.collector.standing import NAMES, take
+from localdp.collector.storage import uploads
+from localdp.collector.storage.aggregates import COUNTED, TAKEN_BACK
+from localdp.collector.storage.database import FoldConflictError
+from localdp.reading import one_of, whole_number
+from localdp.validation import shown
+
+MOST_AT_ONCE = 1_000
+"""Uploads that can be listed, or moved, at once."""
+_WAYS = {"back": TAKEN_BACK, "in": COUNTED}
+
+
+async def every(service: Service, request: Request) -> Response:
+    """Uploads of a plan that have a standing, in the order in which they came."""
+    collection = await service.collection(request.path_params["plan"])
+    given = request.query_params
+    name = one_of(given.get("standing", "suspect"), "standing", tuple(NAMES.values()))
+    after = int(given["after"]) if _is_number(given.get("after", "0")) and "after" in given else 0
+    if "after" in given and not _is_number(given["after"]):
+        raise invalid(f'"after" is the number of an upload, not {shown(given["after"], 60)}')
+    most = whole_number(given.get("most"), "most") or 100
+    if most > MOST_AT_ONCE:
+        raise invalid(f'"most" is at most {MOST_AT_ONCE:,}, not {most}')
+    standing = next(key for key, value in NAMES.items() if value == name)
+
+    def answer() -> list[dict[str, Any]]:
+        with service.database.reading() as session:
+            return [_described(one) for one in uploads.listed(session, collection.where, standing, after, most)]
+
+    return json_response({"uploads": await service.pools.for_operators(answer)})
+
+
+async def move(service: Service, request: Request) -> Response:
+    """Take uploads back, or in. Estimates follow when at least the minimum of reports has changed."""
+    collection = await service.collection(request.path_params["plan"])
+    body = await json_body(service, request)
+    numbers = body.get("uploads") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or set(body) != {"take", "uploads"} or body["take"] not in _WAYS:
+        raise invalid('uploads are taken back by {"take": "back", "uploads": [12, 34]}, and in by "in"')
+    if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_AT_ONCE or not all(map(_is_id, numbers)):
+        raise invalid(f'"uploads" is a list of 1 to {MOST_AT_ONCE:,} numbers of uploads, as they are listed')
+    try:
+        moved = await service.pools.for_operators(_take, service, collection, sorted(set(numbers)), _WAYS[body["take"]])
+    except FoldConflictError:
+        raise Problem(409, "busy", "this plan is being counted: try again in a moment", {"Retry-After": "1"}) from None
+    return json_response({"moved": moved})
+
+
+def _take(service: Service, collection: Collection, numbers: list[int], standing: int) -> int:
+    return take(service.database, service.writer, collection, numbers, standing)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 15
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**15
+
+
+def _described(one: uploads.Listed) -> dict[str, Any]:
+    return {
+        "upload": one.seq,
+        "day": iso_day(one.day),
+        "reports": one.count,
+        "suspect": one.verdict,
+        "standing": NAMES[one.standing],
+    }
+
+
+_UPLOAD = {
+    "type": "object",
+    "required": ["upload", "day", "reports", "suspect", "standing"],
+    "properties": {
+        "upload": {"type": "integer", "description": "The number of the upload."},
+        "day": {"type": "string"},
+        "reports": {"type": "integer"},
+        "suspect": {"type": "integer", "description": "How many of its reports look forged."},
+        "standing": {"enum": list(NAMES.values())},
+    },
+}
+_LIST = {"type": "object", "required": ["uploads"], "properties": {"uploads": {"type": "array", "items": _UPLOAD}}}
+_REQUEST = {
+    "type": "object",
+    "required": ["take", "uploads"],
+    "additionalProperties": False,
+    "properties": {
+        "take": {"enum": list(_WAYS)},
+        "uploads": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_AT_ONCE,
+            "items": {"type": "integer", "minimum": 1, "exclusiveMaximum": 10**15},
+        },
+    },
+}
+_MOVED = {"type": "object", "required": ["moved"], "properties": {"moved": {"type": "integer"}}}
+_QUERY = (
+    Parameter("standing", "Which uploads.", {"enum": list(NAMES.values()), "default": "suspect"}),
+    Parameter("after", "Only uploads with larger numbers.", {"type": "integer", "minimum": 0}),
+    Parameter("most", "So many at most.", {"type": "integer", "minimum": 1, "maximum": MOST_AT_ONCE, "default": 100}),
+)
+
+ROUTES = (
+    Route("GET", "/v1/plans/{plan}/uploads", "admin", "Uploads by what became of them.", every,
+          {200: ("The uploads.", {"application/json": _LIST})}, _QUERY, problems=(404, 422, 503)),
+    Route("POST", "/v1/plans/{plan}/uploads", "admin", "Take uploads back, or in.", move,
+          {200: ("Done.", {"application/json": _MOVED})}, body={"application/json": _REQUEST},
+          problems=(400, 404, 408, 409, 413, 415, 422, 429, 503, 507)),
+)  # fmt: skip
