@@ -28,7 +28,6 @@ from localdp.collector.pools import give_way
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT
-from localdp.collector.storage.collections import PLAN
 from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError, Where
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
@@ -120,7 +119,7 @@ class Folder:
                 return False
             try:
                 collection = self._collections.by_part(*part)
-                if collection.kind == PLAN:  # a round of a discovery is counted once, when it ends
+                if not collection.has_end:  # a round is counted once, when it ends
                     behind |= self._fold(collection, 0.0).more
             except FoldConflictError:
                 continue  # somebody else counts this part

@@ -5,8 +5,10 @@ i, the estimate is fhat_i = (c_i - n q*) / (p* - q*). One more report that suppo
 
     push = (1 - q*) / (p* - q*)  users                                   to the estimate of item i,
 
-whatever the other bits of the report are, and no report can add more. An honest holder adds 1 on average, so a forged
-report counts as much as `push` honest users. To move an item by one standard error of an item that nobody holds takes
+whatever the other bits of the report are, and no report can add more. (Under a mechanism that is not pure, the most it
+can add is the largest weight of an outcome in an estimate: `Mechanism.push`.) An honest holder adds 1 on
+average, so a forged report counts as much as `push` honest users. To move an item by one standard error of an item that
+nobody holds takes
 
     sqrt(n q* (1 - q*)) / (p* - q*) / push = sqrt(n q* / (1 - q*))  forged reports.
 

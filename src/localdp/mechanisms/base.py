@@ -237,7 +237,7 @@ class Mechanism(AskedAgain, Laws):
     @cached_property
     def push(self) -> float:
         """The most users that one forged report can add to the estimate of an item."""
-        return self._of_one_user.largest_weight
+        return self._of_one_user.push
 
     @cached_property
     def p_star(self) -> float:

@@ -18,6 +18,7 @@ cells than one estimate for each can use works from `counts` and `matrix` instea
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,14 +55,14 @@ class Observation(ABC):
         return 0.0
 
     @property
+    def push(self) -> float:
+        """The most that one more report adds to the estimate of a cell; infinite if that is not known."""
+        return math.inf
+
+    @property
     def probabilities(self) -> tuple[float, float] | None:
         """p* and q*, if the mechanism is pure: they give the exact law of the noise."""
         return None
-
-    @property
-    @abstractmethod
-    def largest_weight(self) -> float:
-        """The most that one more report can add to an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +92,12 @@ class Supported(Observation):
         return float((1 - self.p - self.q) / (self.p - self.q))
 
     @property
-    def probabilities(self) -> tuple[float, float]:
-        return float(self.p), float(self.q)
+    def push(self) -> float:
+        return float((1 - self.q) / (self.p - self.q))
 
     @property
-    def largest_weight(self) -> float:
-        return float((1 - self.q) / (self.p - self.q))
+    def probabilities(self) -> tuple[float, float]:
+        return float(self.p), float(self.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,7 @@ class Through(Observation):
         return np.linalg.solve(information, scaled)
 
     @property
-    def largest_weight(self) -> float:
+    def push(self) -> float:
         return float(self.weights.max())
 
     @cached_property

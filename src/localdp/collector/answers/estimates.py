@@ -135,7 +135,7 @@ class EstimatesAnswer(Answer):
         columns = {
             "item": names,
             "raw": users(of(raw.frequencies)),
-            "raw_std_error": users(raw.std_error_at(of(raw.frequencies))),
+            "raw_std_error": users(of(raw.std_error_at(raw.frequencies))),
             "frequency": users(frequency),
             "low": low.astype(np.int64),
             "high": high.astype(np.int64),
