@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets
+    from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets, studies
     from localdp.advice import Advice, advise
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
@@ -93,9 +93,22 @@ __all__ = [
     "priors",
     "questions",
     "sets",
+    "studies",
 ]
 
-_MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", "plots", "priors", "questions", "sets")
+_MODULES = (
+    "checks",
+    "datasets",
+    "engines",
+    "errors",
+    "mechanisms",
+    "metrics",
+    "plots",
+    "priors",
+    "questions",
+    "sets",
+    "studies",
+)
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),

@@ -37,6 +37,7 @@ PUBLIC = {
     "localdp.datasets": ldp.datasets,
     "localdp.engines": ldp.engines,
     "localdp.sets": ldp.sets,
+    "localdp.studies": ldp.studies,
 }
 WHOLE = ("localdp.metrics", "localdp.plots", "localdp.errors")  # shown with everything that is in them
 

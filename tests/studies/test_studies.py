@@ -190,7 +190,7 @@ def test_a_discovery_of_another_design_is_answered_and_a_misshapen_one_is_not():
     document = json.loads(DISCOVERY.to_json())
     other = document["design"] | {"shares": [50, 50], "bits": [12]}
     assert study_in(json.dumps(document | {"design": other})).round.span.share == 0.5
-    for wrong in ({"shares": [50, 50], "bits": [12, 3]}, {"shares": [True, 50]}, {"reach": 0}, {"more": 1}):
+    for wrong in ({"bits": [12, 3]}, {"shares": [True, 50]}, {"reach": 0}, {"reach": True}, {"more": 1}):
         with pytest.raises(PlanError, match="this is not a discovery"):
             study_in(json.dumps(document | {"design": other | wrong}))
 
@@ -254,6 +254,8 @@ class Halves(Study):
 def test_a_study_of_ones_own_is_read_answered_and_counted(tmp_path):
     register(Halves)
     study = study_in(Halves(PLAN).to_json())
+    with pytest.raises(PlanError, match="this is not a study in halves"):
+        study_in(json.dumps(study.document() | {"more": 1}))  # `from_document` does not look at it
     one, two = study.parts()
     assert one.plan == two.plan
     assert one.fingerprint != two.fingerprint

@@ -34,9 +34,9 @@ from localdp.collector.storage.aggregates import COUNTED, SUSPECT, TAKEN_BACK
 from localdp.collector.storage.collections import SHORT, StoredCollection
 from localdp.collector.storage.database import Session, StorageError, Where
 from localdp.collector.storage.parts import StoredPart
-from localdp.collector.suspects import verdicts
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
+from localdp.forgery.uploads import verdicts
 from localdp.plan import Aggregate
 from localdp.studies import Single, Study, Tally, study_in
 from localdp.studies.saved import state_of
@@ -240,7 +240,7 @@ class Studies:
                 continue
             sizes = np.array([one.count for one in kept], np.int64)
             reports = reports_in(b"".join(one.body or b"" for one in kept), plan)
-            found = verdicts(reports, sizes, self._random)
+            found = verdicts(reports.plan.mechanism, reports.rows, sizes, self._random)
             forged |= {kept[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
             honest = reports.rows[np.repeat(found == 0, sizes)]
             suspect, n = suspect + len(reports) - len(honest), n + len(honest)

@@ -90,8 +90,10 @@ class Design:
         """The design in such a JSON value; `ValueError` if it is none."""
         shares, bits, reach = tuple(document["shares"]), tuple(document["bits"]), document["reach"]
         whole = all(type(number) is int and 0 < number <= 1_000 for number in (*shares, *bits))
-        if not whole or len(shares) != len(bits) + 1 or not 0 < reach <= 1 or len(document) != 3:
+        if not whole or len(shares) != len(bits) + 1 or len(document) != 3:
             raise ValueError("this is not the design of a discovery")
+        if isinstance(reach, bool) or not 0 < reach <= 1:
+            raise ValueError("the reach of a design is a share")
         return cls(shares, bits, reach)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from localdp.advice.fake_users import Forged, in_users
 from localdp.collector.answers.fitted import Fitted, check_enough, fit
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
 from localdp.collector.answers.rendering import Answer, Rendered, one, plain, shares, users
+from localdp.forgery.fake_users import Forged, in_users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
 from localdp.table import Table
