@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH ?= --out benchmarks/RESULTS.md --force
 
-.PHONY: help demo serve test lint docs bench audit reproduce vectors clean
+.PHONY: help demo serve check test lint docs bench audit reproduce vectors clean
 
 help:  ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -16,6 +16,9 @@ demo: $(VENV)/base  ## Run the pipeline on real data and show what it learns
 
 serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users (Ctrl+C stops it)
 	$(BIN)/localdp serve --demo
+
+check: lint  ## Run the linters, the type checker and the tests that take less than five seconds each, without browsers
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" --ignore=tests/js tests src
 
 test: lint $(VENV)/js  ## Run the linters, the type checker and every test: a quarter of an hour on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process

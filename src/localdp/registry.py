@@ -1,4 +1,4 @@
-"""Mechanisms and priors that are written outside this library, by their names."""
+"""Mechanisms, priors and questions that are written outside this library, by their names."""
 
 from __future__ import annotations
 

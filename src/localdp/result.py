@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from localdp.table import Table, Tabular
+from localdp.table import Tabular
 
 
 class Result(Tabular):
@@ -25,10 +25,6 @@ class Result(Tabular):
     """The items, in the order of the rows of the table."""
     notes: Any
     """What else there is to know, in sentences."""
-
-    def tables(self) -> dict[str, Table]:
-        """All tables of the result by name. A list of items has one."""
-        return {"items": self.table()}
 
     def __len__(self) -> int:
         return len(self.items)

@@ -132,6 +132,10 @@ class Tabular(ABC):
     def table(self) -> Table:
         """The result as a table."""
 
+    def tables(self) -> dict[str, Table]:
+        """All tables of the result by name; most results have one."""
+        return {"items": self.table()}
+
     def to_arrow(self) -> Any:
         """The rows of `table()` as a `pyarrow.Table`."""
         return self.table().to_arrow()

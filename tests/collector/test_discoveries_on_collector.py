@@ -10,7 +10,7 @@ import pytest
 from running import running
 
 import localdp as ldp
-from localdp.collector import discoveries as module
+from localdp.collector import studies as module
 from localdp.collector.recount import differences
 from localdp.collector.storage import open_database, schema
 from localdp.discovery.rounds import Round
@@ -111,7 +111,7 @@ def test_rounds_end_by_themselves_if_asked_for(collector):
 def test_a_round_that_is_not_automatic_waits(collector):
     made = created(collector, name="waits")
     fill(collector, made)
-    collector.service.discoveries.end_rounds()
+    collector.service.studies.end_parts()
     assert collector.ask("GET", route(made), "read").json()["round"]["number"] == 0
 
 
@@ -163,13 +163,13 @@ def test_a_round_that_is_over_takes_nothing_more_and_too_few_reports_do_not_end_
 def test_a_collector_that_is_stopped_while_a_round_ends_goes_on_from_what_is_stored(collector, monkeypatch):
     made = created(collector, name="stopped")
     fill(collector, made)
-    real = module.Discoveries._move_on
-    monkeypatch.setattr(module.Discoveries, "_move_on", lambda *_: 1 // 0)
+    real = module.Studies._move_on
+    monkeypatch.setattr(module.Studies, "_move_on", lambda *_: 1 // 0)
     assert collector.ask("POST", route(made, "/advance?round=0")).status_code == 500
     asked = current(collector, made)
     assert asked.number == 0
     assert post(collector, made, asked, batch(asked, KEYS[:5])).status_code == 409  # it is closed, and stays so
-    monkeypatch.setattr(module.Discoveries, "_move_on", real)
+    monkeypatch.setattr(module.Studies, "_move_on", real)
     assert collector.ask("POST", route(made, "/advance?round=0")).json()["round"]["number"] == 1
 
 
@@ -183,18 +183,18 @@ def test_two_collectors_on_one_postgresql_end_a_round_once(postgres):
 
         def advance(collector):
             start.wait()
-            after.append(collector.service.discoveries.advance(made["fingerprint"], 0))
+            after.append(collector.service.studies.advance(made["fingerprint"], "0"))
 
         threads = [threading.Thread(target=advance, args=(collector,)) for collector in (one, two)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert [held.discovery.number for held in after] == [1, 1]
-        assert len({held.discovery.round.fingerprint for held in after}) == 1
-        assert [len(held.rounds) for held in after] == [2, 2]
+        assert [kept.study.number for kept in after] == [1, 1]
+        assert len({kept.study.round.fingerprint for kept in after}) == 1
+        assert [len(kept.parts) for kept in after] == [2, 2]
         fill(one, made)
-        assert two.service.discoveries.advance(made["fingerprint"], 1).done
+        assert two.service.studies.advance(made["fingerprint"], "1").study.done
 
 
 def test_a_database_from_before_discoveries_is_brought_up_to_date(database_url, monkeypatch):

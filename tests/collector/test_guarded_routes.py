@@ -15,6 +15,8 @@ from localdp.collector.routes.route import Endpoint
 ID = "ab" * 16
 PUBLIC = {
     ("GET", "/v1/plans/{plan}/document"),
+    ("GET", "/v1/studies/{study}/document"),
+    ("GET", "/v1/studies/{study}/part"),
     ("GET", "/v1/discoveries/{discovery}/document"),
     ("GET", "/v1/discoveries/{discovery}/round"),
     ("GET", "/healthz"),
@@ -27,6 +29,9 @@ PUBLIC = {
 OPEN = {
     "/v1/plans/{plan}/reports",
     "/v1/plans/{plan}/document",
+    "/v1/studies/{study}/document",
+    "/v1/studies/{study}/part",
+    "/v1/studies/{study}/parts/{part}/reports",
     "/v1/discoveries/{discovery}/document",
     "/v1/discoveries/{discovery}/round",
     "/v1/discoveries/{discovery}/rounds/{round}/reports",
@@ -60,16 +65,21 @@ def _of_the_app(collector):
 
 @pytest.fixture(scope="module", autouse=True)
 def discovery(collector):
-    """A discovery whose uploads need a token: what `_path` puts into the routes of discoveries."""
+    """Studies whose uploads need a token: what `_path` puts into the routes of discoveries and of studies."""
     asked = {"bits": 16, "epsilon": 2.0, "users": 2_000, "write_token": True}
     made = collector.ask("POST", "/v1/discoveries", json=asked).json()
     collector.discovery = made["fingerprint"], made["round"]["fingerprint"]
+    asked = {"kind": "sets", "size": 9, "epsilon": 2.0, "users": 2_000, "write_token": True}
+    made, to_close = (collector.ask("POST", "/v1/studies", json={**asked, "name": name}).json() for name in "ab")
+    collector.study, collector.to_close = (made["id"], made["parts"][0]["fingerprint"]), to_close["id"]
 
 
 def _path(collector, plan, route, number="999999"):
     fingerprint, asked = collector.discovery
     path = route.path.replace("{plan}", plan.fingerprint).replace("{token}", number)
-    return path.replace("{discovery}", fingerprint).replace("{round}", asked)
+    path = path.replace("{discovery}", fingerprint).replace("{round}", asked)
+    path = path.replace("{study}/close", f"{collector.to_close}/close")
+    return path.replace("{study}", collector.study[0]).replace("{part}", collector.study[1])
 
 
 def _request(collector, plan, route, authorization):

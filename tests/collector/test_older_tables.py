@@ -74,7 +74,7 @@ def test_it_answers_as_it_did(old):
                 assert now["n"] == then["n"] + 2
             else:
                 assert _same(now, then), path
-        (half,) = [one for one in collector.service.discoveries.every() if one.discovery.name == "half"]
+        (half,) = [one for one in collector.service.studies.every("discovery") if one.study.name == "half"]
         done = collector.ask("POST", f"/v1/discoveries/{half.fingerprint}/advance?round=1").json()
         assert (done["state"], [one["reports"] for one in done["rounds"]]) == ("done", [443, 157])
 

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from localdp.kernels import chunks
 from localdp.mechanisms import MECHANISMS, Mechanism, RandomizedResponse
 from localdp.plan import Plan
 from localdp.randomness import keystream
@@ -91,9 +92,9 @@ def test_the_default_count_and_simulation_are_those_of_every_user():
 
 
 def test_a_simulation_in_groups_runs_every_user_once(monkeypatch):
-    monkeypatch.setattr("localdp.mechanisms.base._GROUP_USERS", 64)
+    monkeypatch.setattr("localdp.kernels.chunks._GROUP_USERS", 64)
     frequencies = np.array([40, 0, 7, 100, 3])
-    groups = list(Coarse(5, 1.0)._values_in_groups(frequencies))
+    groups = list(chunks.values_in_groups(frequencies, Coarse(5, 1.0).report_bytes))
     assert [group.size for group in groups] == [64, 64, 22]
     assert np.bincount(np.concatenate(groups), minlength=5).tolist() == frequencies.tolist()
 

@@ -9,7 +9,7 @@ from questions_outside import Gaps
 import localdp as ldp
 from localdp.checks import check_mechanism
 from localdp.errors import ImpureMechanismError, InvalidInputError
-from localdp.mechanisms import Mechanism, Supported, Through
+from localdp.mechanisms import Mechanism, Supported, Through, create
 
 
 def test_a_pure_mechanism_observes_what_the_formula_gives():
@@ -106,3 +106,12 @@ def test_wrong_outcomes_are_caught(wrong):
     }[wrong]
     with pytest.raises(ldp.checks.CheckFailure):
         check_mechanism(type("Broken", (Gaps,), {"name": f"broken-{wrong}", **broken}))
+
+
+@pytest.mark.parametrize("mechanism", [Gaps(8, 2.0), *(create(name, 8, 1.0).mechanism for name in ("oue", "grr"))])
+def test_the_push_of_a_report_is_the_most_that_one_more_of_any_outcome_adds(mechanism):
+    counts = np.full(mechanism.outcomes, 50)
+    n = int(counts.sum())
+    before = mechanism.estimate(counts, n)
+    moved = [mechanism.estimate(counts + step, n + 1) - before for step in np.eye(mechanism.outcomes, dtype=np.int64)]
+    assert mechanism.push == pytest.approx(np.max(moved))

@@ -6,7 +6,7 @@
 """
 
 from localdp.advice.advice import Advice, advise
-from localdp.advice.fake_users import FakeUsers, Forged, fake_users
 from localdp.advice.options import Option
+from localdp.forgery.fake_users import FakeUsers, Forged, fake_users
 
 __all__ = ["Advice", "FakeUsers", "Forged", "Option", "advise", "fake_users"]

@@ -9,6 +9,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from localdp.advice.expectation import calibrated_error
 from localdp.advice.shapes import Shape
 from localdp.errors import EpsilonError, ImpureMechanismError
@@ -17,7 +19,9 @@ from localdp.estimate.thresholds import (
     approximate_chances,
     count_threshold,
     exact_threshold,
+    significance_threshold,
     smallest_detected,
+    smallest_passing,
 )
 from localdp.mechanisms import Mechanism, create, offered
 from localdp.priors import Noise
@@ -81,7 +85,12 @@ class Option:
 
     @cached_property
     def threshold(self) -> float:
-        """The exact significance threshold in users: with probability 95%, no unheld item's raw estimate exceeds it."""
+        """The significance threshold in users: with probability 95%, no unheld item's raw estimate exceeds it.
+
+        It is exact for a pure mechanism, and that of Gaussian noise for any other.
+        """
+        if not self.made.pure:
+            return significance_threshold(self.standard_error, self.made.size)
         return exact_threshold(self.users, self.made.p, self.made.q, self.made.size)
 
     @cached_property
@@ -90,6 +99,9 @@ class Option:
 
         A value above 1 means that not even an item held by everybody is detected.
         """
+        if not self.made.pure:
+            noise = self.noise
+            return smallest_passing(self.threshold, noise.variance, noise.excess) / self.users
         return smallest_detected(self.users, self.made.p, self.made.q, self.made.size) / self.users
 
     @property
@@ -130,10 +142,19 @@ class Option:
     @cached_property
     def items_seen(self) -> dict[str, float]:
         """By the name of each shape, how many items exceed the significance threshold on average."""
+        if not self.made.pure:
+            return {shape.name: self._seen(shape) for shape in self.shapes}
         p, q = self.made.p_star, self.made.q_star
         limit = count_threshold(self.users, q, BETA / self.made.size)
         chances = (approximate_chances(limit, shape.frequencies, self.users, p, q) for shape in self.shapes)
         return {s.name: float(s.items * (s.masses @ c)) for s, c in zip(self.shapes, chances, strict=True)}
+
+    def _seen(self, shape: Shape) -> float:
+        """How many items of a shape exceed the significance threshold on average, if the noise is Gaussian."""
+        from scipy.special import ndtr
+
+        deviations = np.sqrt(self.noise.variance_at(shape.frequencies))
+        return float(shape.items * (shape.masses @ ndtr((shape.frequencies - self.threshold) / deviations)))
 
     @property
     def items_detected(self) -> int:

@@ -7,7 +7,7 @@ The path of an upload, and where each step is written:
     the writer (writer)             ONE thread takes all uploads that wait, stores them in one transaction (a group
                                     commit), and only then lets their requests answer 201
     storage/                        tables and SQL, for SQLite and PostgreSQL: one row for each upload
-    folding (folding, suspects)     in the background, uploads are tested for forgery and added to the aggregate of
+    folding (folding, forgery)      in the background, uploads are tested for forgery and added to the aggregate of
                                     their plan and UTC day, in the transaction that marks them: each counts once
     answers (cached by version)     aggregates of a range of days are merged, estimated and calibrated
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from localdp.collector.answers import (
     Blocks,
+    EstimatesAnswer,
     EstimatesQuery,
     Fitted,
     HistoryQuery,
@@ -63,6 +64,10 @@ class Answering:
 
     def estimates(self, collection: Collection, query: EstimatesQuery) -> Rendered:
         """The estimates of a range of days, in the format that was asked for."""
+        return self.answer(collection, query).render()
+
+    def answer(self, collection: Collection, query: EstimatesQuery) -> EstimatesAnswer:
+        """The estimates of a range of days."""
         since = self._count(collection)
         with self._database.reading() as session:
             seen = _seen(session, collection, query.first, query.last, since)
@@ -70,7 +75,7 @@ class Answering:
             whole = _merged(session, collection, seen.days(suspects=query.suspects))
         with self._one_at_a_time[collection.id]:
             fitted = self._fit(whole, query.prior)
-        return answer_estimates(whole, query, fitted=fitted, released=seen.released).render()
+        return answer_estimates(whole, query, fitted=fitted, released=seen.released)
 
     def history(self, collection: Collection, query: HistoryQuery) -> Rendered:
         """How items moved, by day or by week."""
@@ -146,7 +151,7 @@ def _seen(session: Session, collection: Collection, first: date | None, last: da
 
 
 def _merged(session: Session, collection: Collection, days: Iterable[Day]) -> Aggregate:
-    n, counts = aggregates.merged(session, collection.where, days, collection.plan.domain.size)
+    n, counts = aggregates.merged(session, collection.where, days, collection.plan.mechanism.outcomes)
     return Aggregate(collection.plan, counts, n)
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route as StarletteRoute
 from localdp.collector.guard import CORS, Guard
 from localdp.collector.openapi import document
 from localdp.collector.problems import Problem, not_found
-from localdp.collector.routes import ROUTES, discoveries, uploads
+from localdp.collector.routes import ROUTES, discoveries, studies, uploads
 from localdp.collector.routes.pages import page_routes
 from localdp.collector.routes.route import Endpoint, Route
 from localdp.collector.service import Service
@@ -49,7 +49,11 @@ def create_app(service: Service) -> Guard:
 
 
 def _mounted(service: Service, route: Route) -> StarletteRoute:
-    kinds = ((uploads.ROUTE, uploads.Uploads), (discoveries.UPLOADS, discoveries.RoundUploads))
+    kinds = (
+        (uploads.ROUTE, uploads.Uploads),
+        (studies.UPLOADS, studies.PartUploads),
+        (discoveries.UPLOADS, discoveries.RoundUploads),
+    )
     kind = next((kind for special, kind in kinds if route is special), Endpoint)
     return StarletteRoute(route.path, kind(service, route), methods=[route.method])
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -22,11 +23,15 @@ from localdp.collector.storage.database import Session, StorageError, Where
 from localdp.collector.storage.parts import StoredPart
 from localdp.errors import LocalDPError
 from localdp.plan import Plan
+from localdp.studies import Single, Study
+from localdp.studies.saved import state_of
 from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
 _LONGEST = {"title": 200, "question": 2_000}
-_OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers", "set_size")
-_BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
+OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers", "set_size")
+"""What a request can say of a plan."""
+BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
+"""What it can say beside the plan."""
 DAY = 86_400
 _UNSEEN = re.compile(
     "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]"
@@ -50,20 +55,28 @@ class Terms:
     closes: str | None = None
     write_token: bool = False
 
+    def state(self, now: float) -> str:
+        """`planned`, `open` or `closed`, if nobody closes it."""
+        begins, ends = _moments(self)
+        return "closed" if now >= ends else "planned" if now < begins else "open"
+
 
 @dataclass(frozen=True)
 class Collection:
     """A part of a collection, with its plan and the terms. `begins`, `ends` and `closed` are seconds since 1970.
 
-    The collection has the number `id` in the database and the id `name` for people; `kind` is that of its study, and
-    `part` the key of the part. Uploads are known by `fingerprint_bytes`, and their batches begin with `wire_bytes`, the
-    plan's own fingerprint. The two differ for a round of a discovery: several rounds may have the same plan.
+    The collection has the number `id` in the database and the id `name` for people; `kind` is that of its study, whose
+    fingerprint is `study`, and `part` the key of the part. A part with an end (`has_end`) is counted when it ends, and
+    every other one as uploads come in. Uploads are known by `fingerprint_bytes`, and their batches begin with
+    `wire_bytes`, the plan's own fingerprint. The two differ for a round: several rounds may have the same plan.
     """
 
     id: int
     name: str
     kind: str
+    study: str
     part: str
+    has_end: bool
     plan: Plan
     terms: Terms
     created: int
@@ -94,19 +107,26 @@ class Collections:
         self._by_name: dict[str, Collection] = {}
         self._by_part: dict[tuple[int, str], Collection] = {}
 
-    def known(self, name: str, kind: str = PLAN) -> Collection | None:
+    def known(self, name: str) -> Collection | None:
         """What `find` finds, if it is in memory: for the event loop, which must not wait."""
-        found = self._by_name.get(name)
-        return found if found is not None and found.kind == kind else None
+        return _plans_only(self._by_name.get(name))
 
-    def find(self, name: str, kind: str = PLAN) -> Collection | None:
-        """The part with this fingerprint, or with these first 16 digits of it, in a study of this kind."""
+    def find(self, name: str) -> Collection | None:
+        """The plan with this fingerprint, or with these first 16 digits of it."""
+        return _plans_only(self.part(name))
+
+    def known_part(self, name: str) -> Collection | None:
+        """What `part` finds, if it is in memory."""
+        return self._by_name.get(name)
+
+    def part(self, name: str) -> Collection | None:
+        """The part of any study with this fingerprint, or with these first 16 digits of it."""
         found = self._by_name.get(name)
         if found is None and is_name(name):
             with self._database.reading() as session:
                 stored = parts.find(session, name)
                 found = None if stored is None else self._keep(session, stored)
-        return found if found is not None and found.kind == kind else None
+        return found
 
     def by_part(self, collection: int, part: str = "") -> Collection:
         """The part with this key of the collection with this number in the database."""
@@ -131,16 +151,8 @@ class Collections:
 
     def add(self, session: Session, plan: Plan, terms: Terms, now: int) -> Collection | None:
         """Store a new collection; None if there is one of this plan already. One that has ended is refused."""
-        stored = collections.add(session, PLAN, plan.fingerprint, json.dumps(asdict(terms)), now)
-        if stored is None:
-            return None
-        part = StoredPart(stored.id, "", 0, plan.fingerprint, plan.to_json(), "", now, None, 0, None, None)
-        if not parts.add(session, part):
-            raise StorageError("a part of another collection has the same fingerprint as this plan")
-        collection = _collection(stored, part, plan)
-        if collection.ends <= now:  # the transaction is undone, so the plan can be created with another date
-            raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')
-        return collection
+        stored = add_study(session, Single(plan), terms, now)
+        return None if stored is None else _collection(stored, parts.of(session, stored.id)[0], plan)
 
     def _keep(self, session: Session, part: StoredPart) -> Collection:
         known = self._by_part.get((part.collection, part.key))
@@ -152,6 +164,30 @@ class Collections:
         return collection
 
 
+def add_study(session: Session, study: Study, terms: Terms, now: int) -> StoredCollection | None:
+    """Store a collection of a study at its start; None if there is one already. One that has ended is refused."""
+    is_its_part = any(part.fingerprint == study.fingerprint for part in study.parts())  # as a plan is
+    form, state = "" if is_its_part else study.to_json(), state_of(study) if study.goes_on else ""
+    stored = collections.add(session, study.kind, study.fingerprint, json.dumps(asdict(terms)), now, form, state)
+    if stored is None:
+        return None
+    add_parts(session, stored.id, study, terms.minimum, 0, now)
+    if _moments(terms)[1] <= now:  # the transaction is undone, so it can be created with another date
+        raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')
+    return stored
+
+
+def add_parts(session: Session, collection: int, study: Study, minimum: int, number: int, now: int) -> None:
+    """Store the open parts of a study, with numbers from this one on. What must be ended waits for the minimum too."""
+    for place, part in enumerate(study.parts(), number):
+        plan, needed = part.plan.to_json(), study.needed(part)
+        document = "" if part.fingerprint == part.plan.fingerprint else part.to_json()
+        waits = max(needed, minimum) if needed else 0
+        row = (collection, part.key, place, part.fingerprint, plan, document, now, None, waits, None, None)
+        if not parts.add(session, StoredPart(*row)):
+            raise StorageError(f"another collection has a part with the same fingerprint as this {study.what}")
+
+
 def is_name(name: str) -> bool:
     """Whether this could be the name of a plan: 16 or 64 hexadecimal digits in lower case."""
     return len(name) in (SHORT, 64) and not name.strip("0123456789abcdef")
@@ -161,9 +197,9 @@ def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tupl
     """The plan and the terms that a request asks for; a `Problem` that says what cannot be used."""
     if not isinstance(body, dict):
         raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
-    unknown = sorted(set(body) - {*_OF_PLAN, *_BESIDE, "plan"})
+    unknown = sorted(set(body) - {*OF_PLAN, *BESIDE, "plan"})
     if unknown:
-        known = ", ".join(("plan", *_OF_PLAN, *_BESIDE))
+        known = ", ".join(("plan", *OF_PLAN, *BESIDE))
         raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
     try:
         plan = _plan(body, most_items)
@@ -178,37 +214,25 @@ def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tupl
             f"this collector does that for at most {most_pairs:,}: take auto, or llh, which counts quickly",
             "too-costly",
         )
-    _check_visible(plan)
+    check_visible(() if isinstance(plan.domain.items, range) else plan.domain.items)
     return plan, terms_in(body)
 
 
-def _check_visible(plan: Plan) -> None:
+def check_visible(items: Iterable[Any]) -> None:
     """A `Problem` if an item holds characters that cannot be seen, or that turn the text around them."""
-    for item in () if isinstance(plan.domain.items, range) else plan.domain.items:
+    for item in items:
         if isinstance(item, str) and (found := _UNSEEN.search(item)):
             detail = f"the item {shown(item)} holds U+{ord(found[0]):04X}, which cannot be seen: people would be misled"
             raise invalid(detail, "invisible-characters")
 
 
 def _plan(body: dict[str, Any], most_items: int) -> Plan:
-    given = {name: body[name] for name in _OF_PLAN if body.get(name) is not None}
+    given = {name: body[name] for name in OF_PLAN if body.get(name) is not None}
     if body.get("plan") is not None:
         if given:
             raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
         return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
-    items, size = given.pop("items", None), given.pop("size", None)
-    domain = size if items is None else items
-    if domain is None or (items is not None and size is not None):
-        raise invalid('give either "items", a list of items, or "size", the number of items')
-    if items is not None and not isinstance(items, list):
-        raise invalid(f'"items" is a list of items, not {shown(items)}')
-    if items is not None and {list, dict} & set(map(type, items)):
-        raise invalid('"items" is a flat list: every item is a text, a number, true or false')
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
-        raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
-    number = len(domain) if isinstance(domain, list) else domain
-    if number > most_items:
-        raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
+    domain = domain_in(given, most_items)
     mechanism = given.pop("mechanism", "auto")
     if not isinstance(mechanism, str):
         raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
@@ -216,9 +240,29 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
     return Plan.from_json(Plan(domain, mechanism, **given).to_json())
 
 
+def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
+    """The items, or their number, that a request asks for. They are taken out of what was given."""
+    items, size = given.pop("items", None), given.pop("size", None)
+    if (items is None) == (size is None):
+        raise invalid('give either "items", a list of items, or "size", the number of items')
+    if items is None:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 2:
+            raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
+        number = size
+    elif not isinstance(items, list):
+        raise invalid(f'"items" is a list of items, not {shown(items)}')
+    elif {list, dict} & set(map(type, items)):
+        raise invalid('"items" is a flat list: every item is a text, a number, true or false')
+    else:
+        number = len(items)
+    if number > most_items:
+        raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
+    return number if items is None else items
+
+
 def terms_in(body: dict[str, Any]) -> Terms:
     """The terms that a request asks for; a `Problem` that says what cannot be used."""
-    given = {name: body[name] for name in _BESIDE if body.get(name) is not None}
+    given = {name: body[name] for name in BESIDE if body.get(name) is not None}
     for name, longest in _LONGEST.items():
         text = given.get(name, "")
         if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
@@ -261,15 +305,21 @@ def _is_clean(text: str) -> bool:
     return all(character.isprintable() or character == "\n" for character in text)
 
 
+def _plans_only(found: Collection | None) -> Collection | None:
+    return found if found is not None and found.kind == PLAN else None
+
+
 def _collection(stored: StoredCollection, part: StoredPart, plan: Plan) -> Collection:
     settings = json.loads(stored.settings)
-    terms = Terms(**{name: settings[name] for name in settings.keys() & set(_BESIDE)})
+    terms = Terms(**{name: settings[name] for name in settings.keys() & set(BESIDE)})
     begins, ends = _moments(terms)
     return Collection(
         stored.id,
         stored.name,
         stored.kind,
+        stored.fingerprint,
         part.key,
+        part.needed > 0,
         plan,
         terms,
         part.opened,

@@ -28,11 +28,10 @@ from localdp.collector.pools import give_way
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT
-from localdp.collector.storage.collections import PLAN
 from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError, Where
-from localdp.collector.suspects import verdicts
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
+from localdp.forgery.uploads import verdicts
 from localdp.plan import Aggregate, Plan, Reports
 from localdp.types import Counts
 
@@ -120,7 +119,7 @@ class Folder:
                 return False
             try:
                 collection = self._collections.by_part(*part)
-                if collection.kind == PLAN:  # a round of a discovery is counted once, when it ends
+                if not collection.has_end:  # a round is counted once, when it ends
                     behind |= self._fold(collection, 0.0).more
             except FoldConflictError:
                 continue  # somebody else counts this part
@@ -196,7 +195,7 @@ def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> Count
     reports = reports_in(day.rows, plan)
     if len(reports) != day.reports:
         raise StorageError(f"the uploads of day {day.day} hold {len(reports)} reports, and should hold {day.reports}")
-    found = verdicts(reports, day.sizes, random)
+    found = verdicts(reports.plan.mechanism, reports.rows, day.sizes, random)
     if not found.any():
         return CountedDay(aggregated(plan, reports), None, found)
     forged = np.repeat(found > 0, day.sizes)

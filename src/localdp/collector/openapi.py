@@ -25,6 +25,14 @@ _IN_PATH = {
         "The round's fingerprint: the SHA-256 of its document, in hex.",
         {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
     ),
+    "study": (
+        "The id of the study, its fingerprint, or the first 16 digits of it.",
+        {"type": "string", "pattern": "^(c[0-9a-f]{20}|[0-9a-f]{16}|[0-9a-f]{64})$"},
+    ),
+    "part": (
+        "The part's fingerprint: the SHA-256 of its document, in hex.",
+        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
+    ),
     "token": ("The id of the token.", {"type": "integer", "minimum": 1}),
 }
 _PROBLEM = {

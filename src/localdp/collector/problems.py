@@ -58,6 +58,12 @@ def unknown_discovery() -> Problem:
     return Problem(404, "no-such-discovery", detail)
 
 
+def unknown_study() -> Problem:
+    """There is no such study here, or no such part of it."""
+    detail = "this collector has no such study, or no such part of it: name a study by its id or its fingerprint"
+    return Problem(404, "no-such-study", detail)
+
+
 def unauthorized(detail: str) -> Problem:
     """A token is missing or not valid."""
     return Problem(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})

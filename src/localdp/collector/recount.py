@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from localdp.collector.storage import Database, aggregates, collections, parts, uploads
-from localdp.collector.storage.collections import PLAN
+from localdp.collector.storage import Database, aggregates, parts, uploads
 from localdp.collector.storage.database import AGGREGATE, BATCH, Where
 from localdp.collector.storage.parts import StoredPart
 from localdp.plan import Aggregate, Plan, Reports
@@ -34,13 +33,12 @@ def differences(database: Database) -> list[str]:
     """One sentence for each part and day whose aggregate is not what its uploads give. All must be counted."""
     with database.reading() as session:
         every = [parts.find(session, fingerprint) for _, _, fingerprint, _ in parts.every(session)]
-        kinds = {one.collection: collections.by_id(session, one.collection).kind for one in every if one is not None}
     wrong = []
     for part in every:
-        if part is None or kinds[part.collection] != PLAN:  # a round of a discovery is counted when it ends
+        if part is None or part.needed:  # a round is counted when it ends
             continue
         again = counted_again(database, part)
-        size = Plan.from_json(part.plan).domain.size
+        size = Plan.from_json(part.plan).mechanism.outcomes
         name = f"part {part.fingerprint[:16]}"
         with database.reading() as session:
             for segment in aggregates.segments(session, part.collection, part.key):

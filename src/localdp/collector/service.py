@@ -10,7 +10,6 @@ from localdp.collector.answering import Answering
 from localdp.collector.bodies import Body, Memory
 from localdp.collector.checking import Checker
 from localdp.collector.collections import Collection, Collections, is_name
-from localdp.collector.discoveries import Discoveries
 from localdp.collector.folding import Folder
 from localdp.collector.metrics import Metrics
 from localdp.collector.pools import Pools
@@ -22,6 +21,7 @@ from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
 from localdp.collector.storage.tokens import StoredToken
+from localdp.collector.studies import Studies
 from localdp.collector.tokens import Tokens, checked_token, digest_of, new_token
 from localdp.collector.writer import Writer
 
@@ -44,7 +44,7 @@ class Service:
         self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting, quotas)
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
         self.answering = Answering(self.database, self.writer, self.folder, settings.answer_time)
-        self.discoveries = Discoveries(self.database, self.writer, self.collections, settings.fold_every)
+        self.studies = Studies(self.database, self.writer, self.collections, settings.fold_every)
         self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
         self.pools = Pools(settings.threads, settings.longest_answer)
@@ -56,11 +56,11 @@ class Service:
         self.collections.refresh()
         self.folder.start()
         self.retention.start()
-        self.discoveries.start()
+        self.studies.start()
 
     def stop(self) -> None:
         """Store what waits, end the threads and close the database."""
-        self.discoveries.stop()
+        self.studies.stop()
         self.retention.stop()
         self.folder.stop()
         self.writer.stop()

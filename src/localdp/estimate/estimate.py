@@ -91,7 +91,7 @@ class Estimate(Frozen, Frequencies):
     """p* and q*, if the estimates are debiased counts of reports: they give the exact law of the noise."""
     origin: Estimate | None = field(kw_only=True, default=None)
     processing: tuple[str, ...] = field(kw_only=True, default=())
-    reading: Reading | None = field(kw_only=True, default=None, repr=False)
+    question: Reading | None = field(kw_only=True, default=None, repr=False)
     """The question that was asked, if it is known: it knows how calibrated frequencies are read."""
     observation: Observation | None = field(kw_only=True, default=None, repr=False)
     """The counts behind the estimates, and what is known of their law, if it is known."""
@@ -227,7 +227,7 @@ class Estimate(Frozen, Frequencies):
             doubts=self.notes,
             doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
-        return calibrated if self.reading is None else self.reading.result(calibrated)
+        return calibrated if self.question is None else self.question.result(calibrated)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Use the known sum of all frequencies: every user holds one item, so the frequencies add up to n.
+"""Use the known sum of all frequencies: if every user holds one item, the frequencies add up to n.
+
+Whether the sum is known is said by the question (`Question.total`), or by whoever makes an `Estimate`.
 
 Estimates do not add up to n by themselves. Let them have independent noise with variances Var_i. The sum of the
 estimates then says nothing about how the n users are divided, so nothing is lost if the estimates are moved to add up:

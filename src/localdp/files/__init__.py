@@ -20,125 +20,27 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from localdp.domain import Domain
-from localdp.errors import DataFileError, InvalidInputError, UnknownItemError
-from localdp.files.arrow import ArrowFormat
+from localdp.errors import DataFileError
+from localdp.files.answers import Answers as Answers
+from localdp.files.answers import answers as answers
+from localdp.files.answers import indices as indices
 from localdp.files.base import UNKNOWN as UNKNOWN
-from localdp.files.base import Format, Write
+from localdp.files.base import Write
 from localdp.files.baskets import TRANSACTIONS as TRANSACTIONS
 from localdp.files.baskets import sets as sets
+from localdp.files.by_name import FORMATS as FORMATS
+from localdp.files.by_name import format_of as format_of
 from localdp.files.columns import piece_rows as piece_rows
-from localdp.files.csv import STANDARD, CsvFormat
-from localdp.files.parquet import ParquetFormat
+from localdp.files.csv import STANDARD
 from localdp.formats.atomic_write import atomic_write
-from localdp.held import Held, OneEach
 from localdp.items import Item
 from localdp.plan import Plan, Reports
-from localdp.questions import Question
 from localdp.table import Table
 from localdp.types import Progress
 from localdp.validation import checked_regular_file, shown
-
-FORMATS: dict[str, Format] = {
-    ".csv": CsvFormat(),
-    ".csv.gz": CsvFormat(zipped=True),
-    ".tsv": CsvFormat(separator="\t"),
-    ".parquet": ParquetFormat(),
-    ".pq": ParquetFormat(),
-    ".arrow": ArrowFormat(),
-    ".feather": ArrowFormat(),
-}
-"""The format of a file, by its extension."""
-
-
-def format_of(path: str | os.PathLike[str]) -> Format:
-    """The format of a file, by its extension; `DataFileError` for any other extension."""
-    name = Path(path).name.lower()
-    if name == STANDARD:
-        return CsvFormat()
-    for extension, file_format in FORMATS.items():
-        if name.endswith(extension):
-            return file_format
-    raise DataFileError(f"{path} is neither a .csv, .parquet nor .arrow file")
-
-
-def indices(
-    path: str | os.PathLike[str],
-    column: str | None,
-    domain: Domain,
-    *,
-    header: bool | None = None,
-    known_only: bool = False,
-    progress: Progress | None = None,
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the index of every value in a column, in pieces.
-
-    A value that is not an item gets the index of the catch-all. If the domain has none, the index is `UNKNOWN`, or with
-    `known_only` an `UnknownItemError` gives the number of the row. `column` may be None if the file has only one.
-    `header` says whether a CSV file begins with the names of its columns. If it is None it does, and it is an error if
-    these look like values.
-    """
-    file_format = format_of(path).with_header(header)
-    rest = UNKNOWN if domain.other is None else domain.other_index
-    row = 1
-    for places, value_at in file_format.indices(checked_regular_file(path, DataFileError), column, domain, progress):
-        unknown = places == UNKNOWN
-        if unknown.any():
-            if known_only and rest == UNKNOWN:
-                first = int(unknown.argmax())
-                why = _why_unknown(value_at(first), domain)
-                raise UnknownItemError(f"row {row + first} {file_format.below}of {path} {why}")
-            places[unknown] = rest
-        row += places.size
-        yield places
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What people answered in some rows of a file, and what was left out of it: people, and items of their sets."""
-
-    held: Held
-    people_left_out: int = 0
-    items_left_out: int = 0
-
-
-def answers(
-    path: str | os.PathLike[str],
-    column: str | None,
-    question: Question,
-    *,
-    header: bool | None = None,
-    separator: str = ";",
-    known_only: bool = True,
-    progress: Progress | None = None,
-) -> Iterator[Answers]:
-    """Yield the answers to a question in a column, in pieces; those to `Choices` also from a file of transactions.
-
-    Values that the question does not list are left out, or with `known_only` an `UnknownItemError` gives the row.
-    """
-    transactions = Path(path).suffix.lower() == TRANSACTIONS
-    if transactions and question.layout != "sets":
-        raise InvalidInputError(f"{path} holds sets of items, and in this plan every user holds one item")
-    if question.layout == "sets":
-        listed = None if transactions else format_of(path).with_header(header)
-        options: dict[str, Any] = {"separator": separator, "known_only": known_only, "progress": progress}
-        for held, left_out in sets(path, column, question.cells, listed, **options):
-            yield Answers(held, items_left_out=left_out)
-    elif question.layout == "items":
-        for found in indices(path, column, question.cells, header=header, known_only=known_only, progress=progress):
-            known = found[found != UNKNOWN]
-            yield Answers(OneEach(known), people_left_out=found.size - known.size)
-    else:
-        file_format = format_of(path).with_header(header)
-        for values, _ in file_format.values(checked_regular_file(path, DataFileError), column, progress):
-            yield Answers(question.read(values))
 
 
 def items(path: str | os.PathLike[str], column: str | None, *, header: bool | None = None) -> tuple[list[Item], str]:
@@ -220,6 +122,7 @@ def write_table(table: Table, path: str | os.PathLike[str], replace: bool = Fals
 def table_bytes(table: Table, extension: str) -> bytes:
     """A table as the content of a file with this extension, such as ".csv".
 
+    >>> import numpy as np
     >>> table_bytes(Table({"item": ["tea"], "frequency": np.array([3.0])}), ".csv")
     b'"item","frequency"\\n"tea",3.0\\n'
     """
@@ -234,11 +137,3 @@ def _new_file(path: str | os.PathLike[str], replace: bool) -> Iterator[Path]:
     else:
         with atomic_write(path, replace) as temporary:
             yield temporary
-
-
-def _why_unknown(value: Any, domain: Domain) -> str:
-    """What is wrong with a value that is not an item. The value is not shown: it is somebody's answer."""
-    if value is None or value == "":
-        return "is empty in that column"
-    hint = domain.near_miss(value)
-    return "is not an item of the plan" + (f" ({hint})" if hint else "")

@@ -25,6 +25,7 @@ from localdp.types import Counts, Indices, Progress, Rows
 CHUNK_WORDS = 1 << 18
 _LONG_REPORT_WORDS = 16  # work for one report, from which on NumPy handles it in many short calls
 _LEAST_WORDS = 1 << 19  # work of one part; a smaller part is not worth a thread
+_GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 _MOST_WORDS = 1 << 25  # work of one part: some tenths of a second, so that progress is shown often enough
 
 
@@ -105,3 +106,12 @@ def _threads(words_each: int) -> int:
     long reports get one thread, unless the loops are compiled.
     """
     return 1 if words_each > _LONG_REPORT_WORDS and not dispatch.uses_compiled() else threads.workers()
+
+
+def values_in_groups(frequencies: Counts, report_bytes: int) -> Iterator[Indices]:
+    """The value of every user, in groups of at most 64 MiB of reports, so that memory stays bounded."""
+    last = np.cumsum(frequencies)
+    group = max(1, min(_GROUP_USERS, _GROUP_BYTES // report_bytes))
+    for start in range(0, int(last[-1]), group):
+        users = np.arange(start, min(start + group, int(last[-1])))
+        yield np.searchsorted(last, users, side="right").astype(np.int64)

@@ -19,7 +19,6 @@ about the cells (`observation`). A pure mechanism has an outcome for each item, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
@@ -40,6 +39,7 @@ from localdp.held import Held
 from localdp.kernels import chunks
 from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Laws
 from localdp.mechanisms.observation import Observation, Supported, Through
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
@@ -48,10 +48,9 @@ from localdp.validation import checked_amount, checked_epsilon, checked_size
 
 _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a second
 _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
-_GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
-class Mechanism(AskedAgain):
+class Mechanism(AskedAgain, Laws):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every
@@ -66,7 +65,7 @@ class Mechanism(AskedAgain):
     - may extend `validate` and `validate_counts`, and may replace `count` and `simulate` by something faster;
     - where there are options, or where reports perturb a permanent response, replaces what `chains` replaces.
 
-    All other methods are derived from these and are not meant to be overridden.
+    Methods that stand below "What is derived" are not meant to be overridden.
     """
 
     name: ClassVar[str]
@@ -74,7 +73,7 @@ class Mechanism(AskedAgain):
     exactly_pure: ClassVar[bool] = True
     """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never rests on one."""
     holds_sets: ClassVar[bool] = False
-    """Whether every user holds a set of items, so that the frequencies need not add up to the number of users."""
+    """Whether every user holds a set of items."""
     counts_pairs: ClassVar[bool] = False
     """True where counting looks at every pair of a report and an item. `auto` never chooses these: they are slow."""
 
@@ -156,7 +155,10 @@ class Mechanism(AskedAgain):
 
     @property
     def outcomes(self) -> int:
-        """How many numbers `count` returns. Of a pure mechanism, there is one for each item."""
+        """How many numbers `count` returns. Of a pure mechanism, there is one for each item.
+
+        Of any other, a report has exactly one outcome: the chances of all outcomes add up to 1.
+        """
         return self.size
 
     def chance(self, item: int, outcome: int) -> Fraction:
@@ -189,11 +191,6 @@ class Mechanism(AskedAgain):
         """The counts of n reports, from the sums of what `count_partial` returned for all of them."""
         return sums
 
-    @property
-    def most_supported(self) -> int | None:
-        """The most items that one report can support, and so also a forged one; None if that is not known."""
-        return None
-
     def validate_counts(self, counts: Counts, n: int) -> None:
         """Raise a `FrequencyError` if no n reports can have these counts. Extend it where their sum is fixed."""
 
@@ -201,7 +198,7 @@ class Mechanism(AskedAgain):
         """Random counts, distributed exactly as if every user sent a report. This default does run every user."""
         source = keystream.secure() if seed is None else keystream.seeded(seed)
         counts = np.zeros(self.outcomes, np.int64)
-        for values in self._values_in_groups(frequencies):
+        for values in chunks.values_in_groups(frequencies, self.report_bytes):
             counts += self.tally(self.privatize(values, source))
         return counts
 
@@ -236,6 +233,11 @@ class Mechanism(AskedAgain):
     def outcome_chances(self) -> tuple[float, float]:
         """The largest and the smallest probability of an outcome, whatever the user holds."""
         return (self.p_star, self.q_star) if self.pure else (1.0, 0.0)
+
+    @cached_property
+    def push(self) -> float:
+        """The most users that one forged report can add to the estimate of an item."""
+        return self._of_one_user.push
 
     @cached_property
     def p_star(self) -> float:
@@ -366,14 +368,6 @@ class Mechanism(AskedAgain):
         It decides how many reports a thread takes.
         """
         return self._randomize_work
-
-    def _values_in_groups(self, frequencies: Counts) -> Iterator[Indices]:
-        """The value of every user, in groups of at most 64 MiB of reports, so that memory stays bounded."""
-        last = np.cumsum(frequencies)
-        group = max(1, min(_GROUP_USERS, _GROUP_BYTES // self.report_bytes))
-        for start in range(0, int(last[-1]), group):
-            users = np.arange(start, min(start + group, int(last[-1])))
-            yield np.searchsorted(last, users, side="right").astype(np.int64)
 
     def _check_channel(self, reports: int) -> None:
         """Refuse to list a channel with this number of possible reports if it would not fit into memory."""

@@ -42,6 +42,7 @@ from localdp.errors import FrequencyError, WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_items
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import WeightLaw
 from localdp.mechanisms.pure import PureMechanism, exact_sum
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -118,6 +119,16 @@ class DBitFlip(PureMechanism):
     @property
     def most_supported(self) -> int:
         return self.answers
+
+    @property
+    def weight_law(self) -> WeightLaw:
+        held = self.answers / self.size
+        p, q = (threshold / 2**self.width for threshold in (self.keep, self.noise))
+        return WeightLaw(held * p + (1 - held) * q, self.answers - 1, q)
+
+    def weights(self, rows: Rows) -> Counts:
+        """The lit bits among the answers, not those of the items that a report names."""
+        return np.asarray((self.fields(rows) >> np.uint64(self.item_bits)).sum(axis=1)).astype(np.int64)
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)

@@ -12,6 +12,7 @@ from localdp.kernels.counting import add_histogram
 from localdp.kernels.galois_field import parity
 from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Drawn
 from localdp.mechanisms.pure import PureMechanism
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -102,6 +103,10 @@ class HadamardResponse(PureMechanism):
         transformed = sums.copy()
         walsh_hadamard(transformed)
         return np.asarray((transformed[1 : self.size + 1] + n) >> 1)
+
+    def drawn_in(self, rows: Rows) -> Drawn:
+        known = 1 << self.order_bits
+        return Drawn(bitstrings.to_integers(rows), known, 2 * self.p_star / known)
 
     @property
     def most_supported(self) -> int:

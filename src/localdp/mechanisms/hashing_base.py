@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Drawn
 from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
@@ -61,6 +62,14 @@ class HashedMechanism(PureMechanism):
         functions = self.draw(values.size, source)
         symbols = self.response.perturb(self.hashed(functions, values.astype(np.uint64)), source)
         return bitstrings.from_integers(functions | symbols << np.uint64(self.function_bits), self.report_bits)
+
+    @property
+    def known_functions(self) -> int:
+        """How many hash functions a device draws from, all equally likely."""
+        return 1 << self.function_bits
+
+    def drawn_in(self, rows: Rows) -> Drawn:
+        return Drawn(self.split(rows)[0], self.known_functions, 1 / self.known_functions)
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)

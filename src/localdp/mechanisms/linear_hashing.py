@@ -65,6 +65,10 @@ class LinearLocalHashing(HashedMechanism):
         return linear_hash.linear_hash(functions, items, self.degree, self.symbol_bits)
 
     @property
+    def known_functions(self) -> int:
+        return (1 << self.function_bits) - 1  # a device never draws the multiplier 0
+
+    @property
     def most_supported(self) -> int:
         return min(self.size, 1 << (self.degree - self.symbol_bits))
 

@@ -18,6 +18,7 @@ cells than one estimate for each can use works from `counts` and `matrix` instea
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,6 +55,11 @@ class Observation(ABC):
         return 0.0
 
     @property
+    def push(self) -> float:
+        """The most that one more report adds to the estimate of a cell; infinite if that is not known."""
+        return math.inf
+
+    @property
     def probabilities(self) -> tuple[float, float] | None:
         """p* and q*, if the mechanism is pure: they give the exact law of the noise."""
         return None
@@ -84,6 +90,10 @@ class Supported(Observation):
     @property
     def excess_variance(self) -> float:
         return float((1 - self.p - self.q) / (self.p - self.q))
+
+    @property
+    def push(self) -> float:
+        return float((1 - self.q) / (self.p - self.q))
 
     @property
     def probabilities(self) -> tuple[float, float]:
@@ -120,6 +130,10 @@ class Through(Observation):
         if least < _LEAST_CONDITION * largest:
             raise InvalidInputError("some cells of this mechanism have the same outcomes: they cannot be told apart")
         return np.linalg.solve(information, scaled)
+
+    @property
+    def push(self) -> float:
+        return float(self.weights.max())
 
     @cached_property
     def frequencies(self) -> Vector:

@@ -10,6 +10,7 @@ from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Drawn
 from localdp.mechanisms.pure import PureMechanism, require_sum
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
@@ -53,6 +54,9 @@ class RandomizedResponse(PureMechanism):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         return bitstrings.from_integers(self.response.perturb(values.astype(np.uint64), source), self.report_bits)
+
+    def compared(self, rows: Rows) -> Drawn:
+        return Drawn(bitstrings.to_integers(rows), self.size, self.p_star)
 
     @property
     def most_supported(self) -> int:

@@ -47,6 +47,7 @@ from localdp.errors import FrequencyError
 from localdp.item_sets import ItemSets
 from localdp.mechanisms.base import Mechanism
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import Drawn, WeightLaw
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
@@ -136,6 +137,18 @@ class PaddingAndSampling(SetMechanism):
         padded = np.append(sets.items, 0)  # so that there is something to look up where a set is empty
         own = padded[np.minimum(sets.starts + place, sets.items.size)]
         return np.where(place < sets.sizes, own, padding)
+
+    # The laws of a report hold whichever element it is about.
+
+    @property
+    def weight_law(self) -> WeightLaw | None:
+        return self.inner.weight_law
+
+    def weights(self, rows: Rows) -> Counts:
+        return self.inner.weights(rows)
+
+    def drawn_in(self, rows: Rows) -> Drawn | None:
+        return self.inner.drawn_in(rows)
 
     @property
     def most_supported(self) -> int | None:

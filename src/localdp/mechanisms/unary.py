@@ -12,6 +12,7 @@ from localdp.kernels import rare_bits
 from localdp.kernels.biased_bits import biased_bits, replace_bits
 from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import WeightLaw
 from localdp.mechanisms.pure import independent_counts
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -24,6 +25,10 @@ class IndependentBits(BitmapMechanism):
     @property
     def most_supported(self) -> int:
         return self.size
+
+    @property
+    def weight_law(self) -> WeightLaw:
+        return WeightLaw(self.p_star, self.size - 1, self.q_star)
 
     def channel(self) -> Channel:
         self._check_channel(1 << self.size)

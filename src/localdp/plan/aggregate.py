@@ -92,7 +92,7 @@ class Aggregate:
             excess_variance=seen.excess_variance,
             total=self.plan.question.total(self.n),
             probabilities=seen.probabilities,
-            reading=self.plan.question,
+            question=self.plan.question,
             observation=seen,
         )
 

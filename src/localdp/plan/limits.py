@@ -41,7 +41,7 @@ class Limits(Frozen):
         """Refuse what can be refused before anything is derived, which takes time and memory for many items."""
         domain = document.get("domain") if isinstance(document, dict) else None
         if not isinstance(domain, dict):
-            return  # it is not a plan, as the next step will say
+            return  # another question, which is checked when it is read, or no plan at all
         items = domain.get("items", domain.get("size"))
         size = len(items) if isinstance(items, list) else items
         if isinstance(size, int) and size <= LARGEST_SIZE:  # a larger one is no size at all, as the plan will say

@@ -14,8 +14,10 @@ _LONGEST_NAME = 200
 class PartKey:
     """The fingerprint of the study, and what the study calls the part.
 
-    Two parts may ask the same: two yes/no questions have the same answers. Their plans still have different
-    fingerprints, so their batches, payments and files are never taken for each other's.
+    Two parts may ask the same: two yes/no questions have the same answers. With this key their plans have different
+    fingerprints, so their batches, payments and files are never taken for each other's. It is for studies whose parts
+    are open at the same time. Rounds of discoveries and of surveys of sets, which come one after the other, have plans
+    without it: the document of a round, which holds both keys, has a fingerprint of its own.
 
     >>> PartKey(study="ab" * 32, name="smokes").document()["name"]
     'smokes'

@@ -28,6 +28,7 @@ from localdp.errors import (
     PlanError,
     PlanMismatchError,
 )
+from localdp.forgery.plausibility import FALSE_ALARMS, Plausibility, plausibility
 from localdp.formats import batch, canonical_json
 from localdp.frozen import Frozen
 from localdp.held import Held, OneEach
@@ -38,7 +39,6 @@ from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
 from localdp.plan.part_key import PartKey
-from localdp.plan.plausibility import FALSE_ALARMS, Plausibility, plausibility
 from localdp.plan.reports import Reports
 from localdp.questions import Choice, Choices, Question, domain_with, question_in
 from localdp.randomness import keystream
@@ -238,7 +238,7 @@ class Plan(Frozen):
         """Test whether reports of different devices look like those of honest ones.
 
         An honest batch is called implausible with a probability of at most `false_alarms`. What is tested, and what no
-        test can find, is described in `localdp.plan.plausibility`.
+        test can find, is described in `localdp.forgery.plausibility`.
 
         >>> plan = Plan(100, mechanism="oue", epsilon=1.0)
         >>> plan.plausibility(plan.privatize([7] * 10, seed=1)).plausible
@@ -246,7 +246,7 @@ class Plan(Frozen):
         """
         if reports.plan != self:
             raise PlanMismatchError(f"{reports!r} were not made under {self!r}")
-        return plausibility(reports, false_alarms)
+        return plausibility(self.mechanism, reports.rows, false_alarms)
 
     def simulate(self, frequencies: ArrayLike | Mapping[Item, int], *, seed: int | None = None) -> Aggregate:
         """A random aggregate, as if `frequencies[i]` users held item i and each had sent a report.

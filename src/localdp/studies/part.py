@@ -1,7 +1,8 @@
 """PART: what is counted in a study. A plan, a question that reads people's values into its cells, and who is asked.
 
 Devices get the document of a part in canonical JSON. Its fingerprint is the SHA-256 of that text. It says under which
-document a report was made: two parts may have equal plans, and still are never counted together.
+document a report was made: two rounds may have equal plans, and still are never counted together. (Parts that are open
+at the same time have different plans too, by `localdp.plan.part_key`.)
 """
 
 from __future__ import annotations

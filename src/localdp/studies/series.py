@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Self
 
@@ -28,6 +29,12 @@ class Round(Part):
 class Series(Study):
     """What a `Discovery` and a `Survey` have in common."""
 
+    called = "round"
+    goes_on = True
+    least_reports = LEAST_REPORTS
+    users: int
+    """About how many people take part."""
+
     @property
     @abstractmethod
     def number(self) -> int:
@@ -49,6 +56,11 @@ class Series(Study):
 
     def parts(self) -> tuple[Round, ...]:
         return () if self.done else (self.round,)
+
+    def needed(self, part: Part) -> int:
+        """As many reports as users are asked, less what chance may leave out."""
+        expected = part.span.share * self.users
+        return max(self.least_reports, math.floor(expected - 3 * math.sqrt(expected)))
 
     def advance(self, counted: Tally | Aggregate, of: Part | str | None = None) -> Self:
         """The series after the round under way, given the aggregate of its reports, or a tally that holds it.

@@ -40,6 +40,12 @@ class Study(Frozen, ABC):
     """The folder in the store of a device that holds its answers."""
     asks_again: ClassVar[bool] = False
     """Whether devices can be asked again and again, and pay for every other value, instead of answering once."""
+    called: ClassVar[str] = "part"
+    """What its parts are called in errors, such as "round"."""
+    goes_on: ClassVar[bool] = False
+    """Whether other parts follow the first ones, so that those under way must be ended."""
+    least_reports: ClassVar[int] = 1
+    """The fewest reports of a part under way with which it can be ended."""
     epsilon: float
     """What a device spends."""
 
@@ -89,6 +95,10 @@ class Study(Frozen, ABC):
                 f"this {self.what} asks for epsilon {self.epsilon:g}, and this device gives at most "
                 f"{limits.most_epsilon:g}"
             )
+
+    def needed(self, part: Part) -> int:  # noqa: ARG002 (most kinds wait for none)
+        """How many reports of an open part should be waited for before it is ended; 0 if it need not be ended."""
+        return 0
 
     def typed(self, text: str) -> Any:
         """The value that somebody typed."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from localdp.advice.fake_users import Forged, in_users
 from localdp.collector.answers.fitted import Fitted, check_enough, fit
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
 from localdp.collector.answers.rendering import Answer, Rendered, one, plain, shares, users
+from localdp.forgery.fake_users import Forged, in_users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
 from localdp.table import Table
@@ -135,7 +135,7 @@ class EstimatesAnswer(Answer):
         columns = {
             "item": names,
             "raw": users(of(raw.frequencies)),
-            "raw_std_error": users(raw.std_error_at(of(raw.frequencies))),
+            "raw_std_error": users(of(raw.std_error_at(raw.frequencies))),
             "frequency": users(frequency),
             "low": low.astype(np.int64),
             "high": high.astype(np.int64),

@@ -66,7 +66,7 @@ def _numbers(fitted: Fitted, places: Places, level: float) -> dict[str, Vector]:
     frequency = calibrated.frequencies[places]
     return {
         "raw": users(raw.frequencies[places]),
-        "raw_std_error": users(raw.std_error_at(raw.frequencies[places])),
+        "raw_std_error": users(raw.std_error_at(raw.frequencies)[places]),
         "frequency": users(frequency),
         "low": low,
         "high": high,

@@ -1,6 +1,17 @@
 """The routes of the collector: one file for each kind, all of them listed in ROUTES."""
 
-from localdp.collector.routes import advice, answers, data, discoveries, operation, plans, standing, tokens, uploads
+from localdp.collector.routes import (
+    advice,
+    answers,
+    data,
+    discoveries,
+    operation,
+    plans,
+    standing,
+    studies,
+    tokens,
+    uploads,
+)
 from localdp.collector.routes.route import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -10,6 +21,7 @@ ROUTES: tuple[Route, ...] = (
     *answers.ROUTES,
     *data.ROUTES,
     *standing.ROUTES,
+    *studies.ROUTES,
     *discoveries.ROUTES,
     *tokens.ROUTES,
     *operation.ROUTES,

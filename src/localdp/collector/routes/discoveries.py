@@ -1,10 +1,14 @@
-"""Discoveries: create, list, read, the documents that devices fetch, uploads of a round, the next round, the result."""
+"""Discoveries by the routes that they had before there were routes of studies, with the same answers.
+
+All of them are studies, and can be asked for there too.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,13 +16,17 @@ from starlette.types import Scope
 
 from localdp.collector.answers.discoveries import FoundAnswer
 from localdp.collector.answers.queries import FORMATS
-from localdp.collector.collections import Collection, iso_moment
-from localdp.collector.discoveries import Held, requested
-from localdp.collector.problems import Problem, invalid
+from localdp.collector.collections import Collection, Terms, iso_moment
+from localdp.collector.problems import Problem, invalid, unknown_discovery
+from localdp.collector.requests import KINDS, check_fields, made, terms_of
 from localdp.collector.routes import uploads
-from localdp.collector.routes.route import Parameter, Route, json_body, json_response, shared
+from localdp.collector.routes.route import Parameter, Route, json_body, json_response, tagged
 from localdp.collector.service import Service
-from localdp.collector.storage.collections import SHORT
+from localdp.collector.settings import Settings
+from localdp.collector.storage.collections import DISCOVERY, SHORT
+from localdp.collector.studies import Kept
+from localdp.discovery import Discovery
+from localdp.studies import Study
 from localdp.studies.series import LEAST_REPORTS
 from localdp.validation import checked_level
 
@@ -26,48 +34,56 @@ from localdp.validation import checked_level
 async def create(service: Service, request: Request) -> Response:
     """Make a new discovery, whose first round begins at once. The same request again is answered with 200."""
     body = await json_body(service, request)
-    discovery, terms = await service.pools.for_operators(requested, body)
-    now = int(time.time())
-    made = await service.writer.call(lambda session: service.discoveries.add(session, discovery, terms, now))
-    held = await service.pools.for_operators(service.discoveries.find, discovery.fingerprint)
-    if not made and held.terms != terms:
+    study, terms = await service.pools.for_operators(_requested, body, service.settings)
+    made = await service.pools.for_operators(service.studies.add, study, terms, int(time.time()))
+    kept = await service.pools.for_operators(service.studies.find, study.fingerprint)
+    if not made and kept.terms != terms:
         raise Problem(
             409,
             "discovery-exists",
-            f"this collector has the discovery {discovery.fingerprint} already, with another title, question, need of "
+            f"this collector has the discovery {study.fingerprint} already, with another title, question, need of "
             'a token or way to advance, and these are never changed. Give the new one another "name"',
         )
-    answer = await service.pools.for_operators(described, service, held)
-    return json_response(answer, 201 if made else 200, {"Location": f"/v1/discoveries/{held.fingerprint}"})
+    answer = await service.pools.for_operators(described, service, kept)
+    return json_response(answer, 201 if made else 200, {"Location": f"/v1/discoveries/{kept.fingerprint}"})
+
+
+def _requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
+    if not isinstance(body, dict):
+        raise invalid('a discovery is asked for by a JSON object, such as {"epsilon": 2, "users": 100000, "bits": 48}')
+    check_fields(body, (*KINDS[DISCOVERY].fields, *_TERMS), "discovery")
+    study = made(DISCOVERY, body, settings)
+    return study, terms_of(study, body, automatic=False)
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
     """All discoveries, the newest first."""
 
     def answer() -> list[dict[str, Any]]:
-        return [described(service, held) for held in service.discoveries.every()]
+        return [described(service, kept) for kept in service.studies.every(DISCOVERY)]
 
     return json_response({"discoveries": await service.pools.for_operators(answer)})
 
 
 async def one(service: Service, request: Request) -> Response:
     """One discovery: the round under way, and those that are over."""
-    held = await _held(service, request)
-    return json_response(await service.pools.for_operators(described, service, held))
+    kept = await _kept(service, request)
+    return json_response(await service.pools.for_operators(described, service, kept))
 
 
 async def document(service: Service, request: Request) -> Response:
     """The discovery as devices need it. It never changes, so a device may keep it."""
-    held = await _held(service, request)
-    return _tagged(request, held.document, held.fingerprint, "public, max-age=86400, immutable")
+    kept = await _kept(service, request)
+    return tagged(request, kept.form, kept.fingerprint, "public, max-age=86400, immutable")
 
 
 async def current(service: Service, request: Request) -> Response:
     """The round under way, as devices need it. They ask again, and get 304 as long as it is the same."""
-    held = await _held(service, request)
-    if held.current is None:
+    kept = await _kept(service, request)
+    if not kept.under_way:
         raise Problem(410, "discovery-done", "this discovery is done, and asks nothing any more")
-    return _tagged(request, held.current.document, held.current.fingerprint, "public, no-cache")
+    (asked,) = kept.under_way
+    return tagged(request, asked.document, asked.fingerprint, "public, no-cache")
 
 
 async def advance(service: Service, request: Request) -> Response:
@@ -75,9 +91,9 @@ async def advance(service: Service, request: Request) -> Response:
     number = request.query_params.get("round", "")
     if not (number.isascii() and number.isdecimal() and len(number) < 7):
         raise invalid('"round" is the number of the round to end, as in ?round=0')
-    name = request.path_params["discovery"]
-    held = await service.pools.for_rounds(service.discoveries.advance, name, int(number))
-    return json_response(await service.pools.for_operators(described, service, held))
+    kept = await _kept(service, request)
+    kept = await service.pools.for_rounds(service.studies.advance, kept.fingerprint, str(int(number)))
+    return json_response(await service.pools.for_operators(described, service, kept))
 
 
 async def result(service: Service, request: Request) -> Response:
@@ -89,79 +105,92 @@ async def result(service: Service, request: Request) -> Response:
         level = checked_level(float(request.query_params.get("level", "0.9")))
     except ValueError:
         raise invalid('"level" is a number between 0 and 1') from None
-    held = await _held(service, request)
-    if held.done is None:
-        detail = f"this discovery is not done: round {held.discovery.number} is under way"
-        raise Problem(409, "not-done", detail)
+    kept = await _kept(service, request)
+    discovery = _discovery(kept)
+    if not discovery.done:
+        raise Problem(409, "not-done", f"this discovery is not done: round {discovery.number} is under way")
 
     def answer() -> Response:
-        rendered = FoundAnswer(held.discovery.result(), level).rendered(kind)
+        rendered = FoundAnswer(discovery.result(), level).rendered(kind)
         return Response(rendered.body, 200, None, rendered.media_type)
 
-    return await service.pools.for_analysts((held.id, "result"), answer)
+    return await service.pools.for_analysts((kept.id, "result"), answer)
 
 
 class RoundUploads(uploads.Uploads):
     """The endpoint that takes the uploads of a round."""
 
     async def collection(self, scope: Scope) -> Collection:
-        name, fingerprint = scope["path_params"]["discovery"], scope["path_params"]["round"]
-        return await self.service.pools.for_devices(self.service.discoveries.round, name, fingerprint)
+        return await self.service.pools.for_devices(self._round, scope["path_params"])
+
+    def _round(self, named: Mapping[str, str]) -> Collection:
+        with _as_discovery():
+            found = self.service.studies.part(named["discovery"], named["round"])
+        if found.kind != DISCOVERY:
+            raise unknown_discovery()
+        return found
 
 
 async def _unused(service: Service, request: Request) -> Response:
     raise NotImplementedError("the endpoint of uploads answers by itself")
 
 
-async def _held(service: Service, request: Request) -> Held:
-    return await service.pools.for_devices(service.discoveries.find, request.path_params["discovery"])
+async def _kept(service: Service, request: Request) -> Kept:
+    with _as_discovery():
+        kept = await service.pools.for_devices(service.studies.find, request.path_params["discovery"])
+    if kept.study.kind != DISCOVERY:
+        raise unknown_discovery()
+    return kept
 
 
-def _tagged(request: Request, text: str, fingerprint: str, caching: str) -> Response:
-    """A document with its fingerprint as a tag, or 304 for who has it."""
-    tag = f'"{fingerprint}"'
-    headers = {"ETag": tag, "Cache-Control": caching}
-    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
-    if tag in known or "*" in known:
-        return Response(None, 304, headers)
-    return Response(shared(text), 200, headers, "application/json")
+@contextmanager
+def _as_discovery() -> Iterator[None]:
+    """A study that is not there is a discovery that is not there."""
+    try:
+        yield
+    except Problem as problem:
+        raise (unknown_discovery() if problem.status == 404 else problem) from None
 
 
-def described(service: Service, held: Held) -> dict[str, Any]:
+def _discovery(kept: Kept) -> Discovery:
+    return cast("Discovery", kept.study)
+
+
+def described(service: Service, kept: Kept) -> dict[str, Any]:
     """A discovery as a JSON value: what it looks for, and how far it is."""
-    discovery = held.discovery
+    discovery = _discovery(kept)
     return {
-        "fingerprint": held.fingerprint,
-        "short": held.fingerprint[:SHORT],
-        "state": "running" if held.done is None else "done",
-        "created": iso_moment(held.created),
-        "done": None if held.done is None else iso_moment(held.done),
-        **asdict(held.terms),
+        "fingerprint": kept.fingerprint,
+        "short": kept.fingerprint[:SHORT],
+        "state": "running" if kept.closed is None else "done" if discovery.done else "closed",
+        "created": iso_moment(kept.created),
+        "done": None if kept.closed is None else iso_moment(kept.closed),
+        **{name: getattr(kept.terms, name) for name in _TERMS},
         "name": discovery.name,
         "values": {key: value for key, value in discovery.code.document().items() if key != "code"},
         "epsilon": discovery.epsilon,
         "users": discovery.users,
         "top": discovery.top,
         "expected_rounds": discovery.expected_rounds,
-        "round": _under_way(service, held),
+        "round": _under_way(service, kept, discovery),
         "rounds": [
             {"number": one.number, "reports": one.reports, "suspect": one.suspect}
-            for one in held.rounds
+            for one in kept.parts
             if one.reports is not None
         ],
     }
 
 
-def _under_way(service: Service, held: Held) -> dict[str, Any] | None:
-    if held.current is None:
+def _under_way(service: Service, kept: Kept, discovery: Discovery) -> dict[str, Any] | None:
+    if not kept.under_way:
         return None
-    asked = held.discovery.round
+    asked, (stored,) = discovery.round, kept.under_way
     return {
         "number": asked.number,
         "fingerprint": asked.fingerprint,
         "share": asked.span.share,
-        "reports": service.discoveries.reports(held),
-        "needed": held.current.needed,
+        "reports": service.studies.progress(kept, stored).reports,
+        "needed": stored.needed,
         "least": LEAST_REPORTS,
         "prefixes": len(asked.candidates.open),
         "values": len(asked.candidates.finished),
@@ -177,37 +206,38 @@ _TERMS = {
     "automatic": {"type": "boolean", "default": False, "description": "End a round as soon as it has its reports."},
     "write_token": {"type": "boolean", "default": False, "description": "Whether uploads need a write token."},
 }
+OF_DISCOVERY: dict[str, Any] = {
+    "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+    "users": {"type": "integer", "minimum": 100, "description": "About how many people will take part."},
+    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
+    "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
+    "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
+    "rounds": {"type": "integer", "minimum": 1, "maximum": 24},
+    "name": {"type": "string", "description": "Tells discoveries apart that are otherwise alike."},
+    **_TERMS,
+}
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
     "required": ["epsilon", "users"],
-    "properties": {
-        "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
-        "users": {"type": "integer", "minimum": 100, "description": "About how many people will take part."},
-        "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
-        "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
-        "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
-        "rounds": {"type": "integer", "minimum": 1, "maximum": 24},
-        "name": {"type": "string", "description": "Tells discoveries apart that are otherwise alike."},
-        **_TERMS,
-    },
+    "properties": OF_DISCOVERY,
 }
-DISCOVERY = {
+_DISCOVERY = {
     "type": "object",
     "required": ["fingerprint", "short", "state", "epsilon", "users", "top", "round", "rounds"],
     "properties": {
         "fingerprint": _TEXT,
         "short": _TEXT,
-        "state": {"enum": ["running", "done"]},
+        "state": {"enum": ["running", "done", "closed"]},
         **_TERMS,
         "round": {"type": ["object", "null"], "description": "The round under way, with its reports so far."},
         "rounds": {"type": "array", "description": "The rounds that are over."},
     },
 }
-_ONE = {"application/json": DISCOVERY}
-_LIST = {"type": "object", "properties": {"discoveries": {"type": "array", "items": DISCOVERY}}}
-_DOCUMENT = {200: ("The document.", {"application/json": {"type": "object"}}), 304: ("Unchanged.", {})}
-_RESULT = {
+_ONE = {"application/json": _DISCOVERY}
+_LIST = {"type": "object", "properties": {"discoveries": {"type": "array", "items": _DISCOVERY}}}
+DOCUMENT = {200: ("The document.", {"application/json": {"type": "object"}}), 304: ("Unchanged.", {})}
+RESULT = {
     200: (
         "The values.",
         {
@@ -239,12 +269,12 @@ ROUTES = (
           problems=(422, 503)),
     Route("GET", _PATH, "read", "One discovery, and how far it is.", one, {200: ("The discovery.", _ONE)},
           problems=(404, 422, 503)),
-    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, _DOCUMENT,
+    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, DOCUMENT,
           problems=(404, 422, 503), open=True),
-    Route("GET", f"{_PATH}/round", None, "The round under way as devices need it.", current, _DOCUMENT,
+    Route("GET", f"{_PATH}/round", None, "The round under way as devices need it.", current, DOCUMENT,
           problems=(404, 410, 422, 503), open=True),
     Route("POST", f"{_PATH}/advance", "admin", "End a round and begin the next one.", advance,
           {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(404, 409, 422, 503, 507)),
-    Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, _RESULT, (_LEVEL, _FORMAT),
+    Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, RESULT, (_LEVEL, _FORMAT),
           problems=(404, 409, 422, 503)),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from localdp.collector.collections import Collection, Terms, iso_day, iso_moment, requested
 from localdp.collector.problems import Problem
-from localdp.collector.routes.route import Route, json_body, json_response, shared
+from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, collections, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT, TAKEN_BACK
@@ -61,12 +61,8 @@ async def one(service: Service, request: Request) -> Response:
 async def document(service: Service, request: Request) -> Response:
     """The plan as devices need it. It never changes, so a device may keep it."""
     collection = await service.collection(request.path_params["plan"])
-    tag = f'"{collection.plan.fingerprint}"'
-    headers = {"ETag": tag, "Cache-Control": "public, max-age=86400, immutable"}
-    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
-    if tag in known or "*" in known:
-        return Response(None, 304, headers)
-    return Response(shared(collection.plan.to_json()), 200, headers, "application/json")
+    plan = collection.plan
+    return tagged(request, plan.to_json(), plan.fingerprint, "public, max-age=86400, immutable")
 
 
 async def close(service: Service, request: Request) -> Response:
@@ -145,21 +141,22 @@ TERMS_SCHEMA = {
     "closes": _MOMENT,
     "write_token": {"type": "boolean", "default": False, "description": "Whether uploads need a write token."},
 }
+OF_PLAN: dict[str, Any] = {
+    "items": {"type": "array", "items": {"type": ["string", "integer", "number", "boolean"]}, "minItems": 2},
+    "size": {"type": "integer", "minimum": 2, "description": "The number of items, instead of a list."},
+    "mechanism": {"type": "string", "default": "auto"},
+    "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+    "once": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+    "other": {"description": "The catch-all item."},
+    "answers": {"type": "integer", "minimum": 1},
+    "set_size": {"type": "integer", "minimum": 1, "maximum": 65536, "description": "Every user holds a set."},
+    "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
+    **TERMS_SCHEMA,
+}
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
-    "properties": {
-        "items": {"type": "array", "items": {"type": ["string", "integer", "number", "boolean"]}, "minItems": 2},
-        "size": {"type": "integer", "minimum": 2, "description": "The number of items, instead of a list."},
-        "mechanism": {"type": "string", "default": "auto"},
-        "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
-        "once": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
-        "other": {"description": "The catch-all item."},
-        "answers": {"type": "integer", "minimum": 1},
-        "set_size": {"type": "integer", "minimum": 1, "maximum": 65536, "description": "Every user holds a set."},
-        "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
-        **TERMS_SCHEMA,
-    },
+    "properties": OF_PLAN,
 }
 PLAN = {
     "type": "object",

@@ -143,6 +143,16 @@ def shared(text: str) -> bytes:
     return text.encode()
 
 
+def tagged(request: Request, text: str, fingerprint: str, caching: str) -> Response:
+    """A document with its fingerprint as a tag, or 304 for who has it."""
+    tag = f'"{fingerprint}"'
+    headers = {"ETag": tag, "Cache-Control": caching}
+    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
+    if tag in known or "*" in known:
+        return Response(None, 304, headers)
+    return Response(shared(text), 200, headers, "application/json")
+
+
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A JSON value as a response."""
     data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

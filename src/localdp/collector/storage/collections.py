@@ -14,7 +14,7 @@ SHORT = 16
 """The hexadecimal digits of a fingerprint that are enough to name a plan, a study or a part."""
 
 PLAN, DISCOVERY = "plan", "discovery"
-"""Kinds of studies."""
+"""The kinds of studies that have routes of their own beside those of all studies."""
 
 _COLUMNS = "SELECT id, name, kind, fingerprint, form, settings, state, step, created, closed FROM collections"
 
@@ -70,24 +70,32 @@ def by_id(session: Session, collection: int) -> StoredCollection:
     return StoredCollection(*row)
 
 
-def version(session: Session, name: str, kind: str) -> tuple[str, int, int | None] | None:
-    """The fingerprint, the step and the end of a collection of this kind, without its long texts."""
-    sql = f"SELECT fingerprint, step, closed FROM collections WHERE {_column(name)} = ? AND kind = ?"  # noqa: S608
-    rows = session.execute(sql, (name, kind))
+def version(session: Session, name: str) -> tuple[str, int, int | None] | None:
+    """The fingerprint, the step and the end of a collection, without its long texts."""
+    sql = f"SELECT fingerprint, step, closed FROM collections WHERE {_column(name)} = ?"  # noqa: S608
+    rows = session.execute(sql, (name,))
     return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
 
 
-def every(session: Session, kind: str, *, open_only: bool = False) -> list[str]:
-    """The fingerprints of all collections of a kind, the newest first."""
-    only = " AND closed IS NULL" if open_only else ""
-    rows = session.execute(f"SELECT fingerprint FROM collections WHERE kind = ?{only} ORDER BY id DESC", (kind,))  # noqa: S608
+def every(session: Session, kind: str | None = None) -> list[str]:
+    """The fingerprints of all collections, or of those whose study is of this kind, the newest first."""
+    sql = "SELECT fingerprint FROM collections WHERE kind = COALESCE(?, kind) ORDER BY id DESC"
+    return [row[0] for row in session.execute(sql, (kind,))]
+
+
+def going_on(session: Session) -> list[str]:
+    """The fingerprints of the collections that wait for the reports of a part, the oldest first."""
+    rows = session.execute(
+        "SELECT fingerprint FROM collections WHERE closed IS NULL AND id IN "
+        "(SELECT collection FROM parts WHERE needed > 0 AND reports IS NULL) ORDER BY id"
+    )
     return [row[0] for row in rows]
 
 
-def move_on(session: Session, collection: int, step: int, state: str, following: int, closed: int | None) -> bool:
-    """Replace the state that belongs to this step; False if another collector has done so before."""
-    sql = "UPDATE collections SET state = ?, step = ?, closed = ? WHERE id = ? AND step = ? AND closed IS NULL"
-    return session.change(sql, (state, following, closed, collection, step)) == 1
+def move_on(session: Session, collection: int, step: int, state: str, closed: int | None) -> bool:
+    """Replace the state that belongs to this step; False if another collector has done so, or has closed it."""
+    sql = "UPDATE collections SET state = ?, step = step + 1, closed = ? WHERE id = ? AND step = ? AND closed IS NULL"
+    return session.change(sql, (state, closed, collection, step)) == 1
 
 
 def close(session: Session, collection: int, now: int) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from localdp import Plan, Reports
-from localdp.collector import suspects
-from localdp.collector.suspects import verdicts
+from localdp.forgery import uploads as suspects
+from localdp.forgery.uploads import verdicts
 
 MECHANISMS = ["oue", "sue", "grr", "ss", "olh", "llh", "blh", "hr", "dbit"]
 RANDOM = 20261117
@@ -21,7 +21,7 @@ def together(plan, *parts):
 
 def suspect_reports(reports, sizes, random):
     """How many reports look forged in all."""
-    found = verdicts(reports, sizes, random)
+    found = verdicts(reports.plan.mechanism, reports.rows, sizes, random)
     assert found.shape == sizes.shape
     assert (found <= sizes).all()
     return int(found.sum())

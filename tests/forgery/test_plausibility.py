@@ -11,16 +11,9 @@ from scipy.stats import binom
 
 import localdp as ldp
 from localdp.errors import EmptyError, InvalidInputError, PlanMismatchError
-from localdp.plan.plausibility import (
-    REPEATED,
-    SUM,
-    SUPPORT,
-    WeightLaw,
-    binomial_at_least,
-    binomial_at_most,
-    summed_tails,
-    weight_law,
-)
+from localdp.forgery.plausibility import REPEATED, SUM, SUPPORT, summed_tails
+from localdp.kernels.binomial_tails import binomial_at_least, binomial_at_most
+from localdp.mechanisms.laws import WeightLaw
 
 UNARY = [
     ldp.Plan(6, "sue", 1.0),
@@ -52,7 +45,7 @@ def test_the_law_of_a_weight_is_that_of_the_channel_whatever_is_held(plan):
     weights = np.array(
         [mechanism.count(channel.reports[place : place + 1]).sum() for place in range(len(channel.reports))]
     )
-    law = weight_law(mechanism)
+    law = mechanism.weight_law
     every = np.arange(weights.max() + 2)
     for probabilities in np.asarray(channel):
         above = [probabilities[weights >= weight].sum() for weight in every]

@@ -1,6 +1,6 @@
 """Which uploads look forged, and by how many of their reports. Every upload is tested, before it is counted.
 
-An upload is a batch, and `localdp.plan.plausibility` has exact tests of a batch. An honest upload is flagged with a
+An upload is a batch, and `localdp.forgery.plausibility` has exact tests of a batch. An honest upload is flagged with a
 probability of at most `FALSE_ALARMS`, whatever people hold. To run all of these tests on every upload would take
 longer than counting, so a piece is looked at in three ways:
 
@@ -24,19 +24,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from localdp.formats import bitstrings
-from localdp.mechanisms import Mechanism, RandomizedResponse
-from localdp.plan import Reports
-from localdp.plan.plausibility import (
-    WeightLaw,
-    binomial_at_least,
-    drawn_by,
-    lit_bits,
-    number_of_tests,
-    single_p_values,
-    weight_law,
-)
-from localdp.types import Counts, Flags, Rows, Vector, Words
+from localdp.forgery.plausibility import number_of_tests, plausibility, single_p_values
+from localdp.kernels.binomial_tails import binomial_at_least
+from localdp.mechanisms import Mechanism
+from localdp.mechanisms.laws import WeightLaw
+from localdp.types import Counts, Flags, Rows, Vector
 
 FALSE_ALARMS = 1e-9
 """The share of honest uploads that are flagged, at most: at a million uploads a day, one in three years."""
@@ -49,22 +41,22 @@ _DEVIATIONS = 4.0  # the exact test needs about six
 _STANDS_OUT = 1e-3
 
 
-def verdicts(reports: Reports, sizes: Counts, random: np.random.Generator) -> Counts:
+def verdicts(mechanism: Mechanism, rows: Rows, sizes: Counts, random: np.random.Generator) -> Counts:
     """For each upload, how many of its reports look forged. `sizes` says how many follow each other in one upload."""
-    starts, mechanism = np.cumsum(sizes) - sizes, reports.plan.mechanism
+    starts = np.cumsum(sizes) - sizes
     found, several, odd = np.zeros(sizes.size, np.int64), sizes > 1, np.zeros(sizes.size, np.bool_)
-    law = weight_law(mechanism)
+    law = mechanism.weight_law
     if law is not None:
-        weights = lit_bits(mechanism, reports.rows)
+        weights = mechanism.weights(rows)
         flagged = _odd_weights(weights, law, FALSE_ALARMS / number_of_tests(mechanism) / sizes, sizes)
         found, odd = np.add.reduceat(flagged.astype(np.int64), starts), _odd_sums(weights, law, sizes, starts)
         several &= found == 0
-    odd = several & (odd | _odd_draws(reports, sizes, starts, several, random))
+    odd = several & (odd | _odd_draws(mechanism, rows, sizes, starts, several, random))
     others = np.flatnonzero(several & ~odd)
     drawn = others if others.size <= SAMPLED else random.choice(others, SAMPLED, replace=False)
     for place in [*np.flatnonzero(odd).tolist(), *drawn.tolist()]:
-        upload = reports[starts[place] : starts[place] + sizes[place]]
-        test = reports.plan.plausibility(upload, false_alarms=FALSE_ALARMS)
+        upload = rows[starts[place] : starts[place] + sizes[place]]
+        test = plausibility(mechanism, upload, FALSE_ALARMS)
         found[place] = 0 if test.plausible else int(test.flagged.size) or test.n
     return found
 
@@ -83,7 +75,9 @@ def _odd_sums(weights: Counts, law: WeightLaw, sizes: Counts, starts: Counts) ->
     return np.asarray(np.abs(away) > _DEVIATIONS * np.sqrt(sizes * variance))
 
 
-def _odd_draws(reports: Reports, sizes: Counts, starts: Counts, several: Flags, random: np.random.Generator) -> Flags:
+def _odd_draws(
+    mechanism: Mechanism, rows: Rows, sizes: Counts, starts: Counts, several: Flags, random: np.random.Generator
+) -> Flags:
     """Uploads in which some of the reports, evenly spaced from a random one on, have the same function too often."""
     odd, places = np.zeros(sizes.size, np.bool_), np.flatnonzero(several)
     if not places.size:
@@ -93,26 +87,18 @@ def _odd_draws(reports: Reports, sizes: Counts, starts: Counts, several: Flags, 
     first = starts[places] + random.integers(0, sizes[places] - spacing * (taken - 1))
     within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
     chosen = np.repeat(first, taken) + np.repeat(spacing, taken) * within
-    drawn = _drawn(reports.plan.mechanism, reports.rows[chosen])
+    drawn = mechanism.compared(rows[chosen])
     if drawn is None:
         return odd
-    values, known, chance = drawn
     owners = np.repeat(np.arange(places.size, dtype=np.uint64), taken)
-    keys = np.sort(owners << np.uint64(44) | values & np.uint64((1 << 44) - 1))
+    keys = np.sort(owners << np.uint64(44) | drawn.values & np.uint64((1 << 44) - 1))
     ends = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) + 1
     times = np.diff(ends, prepend=0)
     most = np.zeros(places.size, np.int64)
     np.maximum.at(most, (keys[ends - 1] >> np.uint64(44)).astype(np.intp), times)
-    limits = {int(number): _unusual(int(number), known, chance) for number in np.unique(taken)}
+    limits = {int(number): _unusual(int(number), drawn.known, drawn.chance) for number in np.unique(taken)}
     odd[places] = most >= np.array([limits[int(number)] for number in taken])
     return odd
-
-
-def _drawn(mechanism: Mechanism, rows: Rows) -> tuple[Words, int, float] | None:
-    """What is compared between reports: the function, or under `grr` the item; how many there are; its chance."""
-    if isinstance(mechanism, RandomizedResponse):
-        return bitstrings.to_integers(rows), mechanism.size, mechanism.p_star
-    return drawn_by(mechanism, rows)
 
 
 @lru_cache(maxsize=4096)

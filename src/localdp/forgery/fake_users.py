@@ -5,8 +5,10 @@ i, the estimate is fhat_i = (c_i - n q*) / (p* - q*). One more report that suppo
 
     push = (1 - q*) / (p* - q*)  users                                   to the estimate of item i,
 
-whatever the other bits of the report are, and no report can add more. An honest holder adds 1 on average, so a forged
-report counts as much as `push` honest users. To move an item by one standard error of an item that nobody holds takes
+whatever the other bits of the report are, and no report can add more. (Under a mechanism that is not pure, the most it
+can add is the largest weight of an outcome in an estimate: `Mechanism.push`.) An honest holder adds 1 on
+average, so a forged report counts as much as `push` honest users. To move an item by one standard error of an item that
+nobody holds takes
 
     sqrt(n q* (1 - q*)) / (p* - q*) / push = sqrt(n q* / (1 - q*))  forged reports.
 
@@ -26,14 +28,15 @@ larger, it takes more forged reports to move an item by one. So mechanisms are c
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from localdp.advice.options import every_option
-from localdp.advice.shapes import shaped
-from localdp.mechanisms import Mechanism
-from localdp.plan import Plan
+from localdp.errors import EpsilonError, ImpureMechanismError
+from localdp.mechanisms import Mechanism, create, offered
 from localdp.table import Table
 from localdp.validation import checked_users
 
@@ -55,9 +58,8 @@ class Forged:
     @classmethod
     def under(cls, mechanism: Mechanism, users: int) -> Forged:
         """What forged reports do under this mechanism."""
-        push = float((1 - mechanism.q) / (mechanism.p - mechanism.q))
         error = math.sqrt(mechanism.variance(users))
-        return cls(mechanism.name, users, mechanism.report_bytes, push, mechanism.most_supported, error)
+        return cls(mechanism.name, users, mechanism.report_bytes, mechanism.push, mechanism.most_supported, error)
 
     def added_by(self, reports: int) -> float:
         """The most users that this number of forged reports can have added to one item."""
@@ -141,17 +143,31 @@ class FakeUsers:
         )
 
 
-def fake_users(plan: Plan, users: int) -> FakeUsers:
+class Planned(Protocol):
+    """A plan, of which only the mechanism matters here."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism under which devices report."""
+
+
+def fake_users(plan: Planned, users: int) -> FakeUsers:
     """How many forged reports move an item by one standard error, under this plan and under other mechanisms."""
     n, mechanism = checked_users(users), plan.mechanism
     own = Forged.under(mechanism, n)
-    shapes = (shaped("equal", mechanism.size, n),)
-    asked = {name: value for name, value in mechanism.options().items() if name in ("once", "set_size")}
-    options = every_option(mechanism.requested_epsilon, shapes, asked)
-    every = [Forged.under(option.made, n) for option in options]
+    every = [Forged.under(other, n) for other in _others(mechanism)]
     if own not in every:
         every.append(own)
     return FakeUsers(own, tuple(sorted(every, key=lambda forged: forged.push)))
+
+
+def _others(mechanism: Mechanism) -> Iterator[Mechanism]:
+    """All mechanisms of the library at the same budget, but `dbit`, which depends on the number of its answers."""
+    options = {name: value for name, value in mechanism.options().items() if name in ("once", "set_size")}
+    for name in offered(options):
+        if name != "dbit":
+            with suppress(ImpureMechanismError, EpsilonError):
+                yield create(name, mechanism.size, mechanism.requested_epsilon, **options).mechanism
 
 
 def in_users(number: float) -> str:

@@ -1,0 +1,297 @@
+"""Studies of every kind: create, list, read, what devices fetch and send, the next part, the result, the end."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from localdp.collector.answers import EstimatesQuery
+from localdp.collector.answers.queries import FORMATS
+from localdp.collector.answers.results import ResultAnswer
+from localdp.collector.collections import Collection, iso_moment
+from localdp.collector.problems import Problem, invalid
+from localdp.collector.requests import KINDS, requested
+from localdp.collector.routes import uploads
+from localdp.collector.routes.discoveries import DOCUMENT, OF_DISCOVERY, RESULT
+from localdp.collector.routes.plans import OF_PLAN, TERMS_SCHEMA
+from localdp.collector.routes.route import Parameter, Route, json_body, json_response, tagged
+from localdp.collector.service import Service
+from localdp.collector.storage.collections import SHORT
+from localdp.collector.storage.parts import StoredPart
+from localdp.collector.studies import Kept, study_closed
+from localdp.errors import TooFewReportsError
+from localdp.table import Table
+
+
+async def create(service: Service, request: Request) -> Response:
+    """Make a new study, whose first parts begin at once. The same request again is answered with 200."""
+    body = await json_body(service, request)
+    study, terms = await service.pools.for_operators(requested, body, service.settings)
+    made = await service.pools.for_operators(service.studies.add, study, terms, int(time.time()))
+    kept = await service.pools.for_operators(service.studies.find, study.fingerprint)
+    if not made and kept.terms != terms:
+        raise Problem(
+            409,
+            "study-exists",
+            f"this collector has the {study.what} {study.fingerprint} already, with another title, question, minimum, "
+            "dates, need of a token or way to advance, and these are never changed. Use it as it is, or create one "
+            "that devices see as another, such as one with another name",
+        )
+
+    def answer() -> dict[str, Any]:
+        return {**described(service, kept), "form": json.loads(kept.form)}
+
+    location = {"Location": f"/v1/studies/{kept.name}"}
+    return json_response(await service.pools.for_operators(answer), 201 if made else 200, location)
+
+
+async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
+    """All studies, the newest first."""
+
+    def answer() -> list[dict[str, Any]]:
+        return [described(service, kept) for kept in service.studies.every()]
+
+    return json_response({"studies": await service.pools.for_operators(answer)})
+
+
+async def one(service: Service, request: Request) -> Response:
+    """One study, with all its parts."""
+    kept = await _kept(service, request)
+    return json_response(await service.pools.for_operators(described, service, kept))
+
+
+async def document(service: Service, request: Request) -> Response:
+    """The form of a study, as devices need it. It never changes, so a device may keep it."""
+    kept = await _kept(service, request)
+    return tagged(request, kept.form, kept.fingerprint, "public, max-age=86400, immutable")
+
+
+async def part(service: Service, request: Request) -> Response:
+    """The part under way, as devices need it. They ask again, and get 304 as long as it is the same."""
+    place = _place(request)
+    kept = await _kept(service, request)
+    if kept.study.done:
+        raise Problem(409, "study-done", f"this {kept.study.what} is done, and asks nothing any more")
+    if kept.closed is not None:
+        raise study_closed(kept.study)
+    asked = await service.pools.for_devices(_asked, kept, place)
+    return tagged(request, asked.document or asked.plan, asked.fingerprint, "public, no-cache")
+
+
+def _asked(kept: Kept, place: int | None) -> StoredPart:
+    """The part under way that asks a device with this place."""
+    under_way = kept.under_way
+    if place is None:
+        if len(under_way) > 1:
+            detail = f"{len(under_way)} parts of this {kept.study.what} are under way: give ?place=, where a device is"
+            raise invalid(detail, "which-part")
+        return under_way[0]
+    found = kept.study.part_at(place)
+    if found is None:
+        raise Problem(404, "not-asked", f"no part under way of this {kept.study.what} asks a device with this place")
+    return next(one for one in under_way if one.key == found.key)
+
+
+def _place(request: Request) -> int | None:
+    text = request.query_params.get("place")
+    if text is not None and not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise invalid('"place" is a whole number: the place of a device in the study')
+    return None if text is None else int(text)
+
+
+async def advance(service: Service, request: Request) -> Response:
+    """End the parts under way and begin what follows. If the part that is named is over already, nothing happens."""
+    name, key = request.path_params["study"], request.query_params.get("part")
+    kept = await service.pools.for_rounds(service.studies.advance, name, key)
+    return json_response(await service.pools.for_operators(described, service, kept))
+
+
+async def close(service: Service, request: Request) -> Response:
+    """Take no more uploads, from now on. A study that is closed stays so."""
+    kept = await service.pools.for_operators(service.studies.close, request.path_params["study"])
+    return json_response(await service.pools.for_operators(described, service, kept))
+
+
+async def result(service: Service, request: Request) -> Response:
+    """The result of a study that is done; of a study that never is, such as a plan, what is released by now."""
+    form, name = request.query_params.get("format", "json"), request.query_params.get("table")
+    if form not in FORMATS:
+        raise invalid(f'"format" is one of {", ".join(FORMATS)}')
+    kept = await _kept(service, request)
+    study = kept.study
+    if study.goes_on and not study.done:
+        under_way = ", ".join(f"{study.called} {part.key}" for part in kept.under_way)
+        said = f"{under_way} is under way" if under_way else "it was closed before"
+        raise Problem(409, "not-done", f"this {study.what} is not done: {said}")
+
+    def answer() -> Response:
+        n, tables, notes = _found(service, kept) if study.goes_on else _estimated(service, kept)
+        if name is not None and name not in tables:
+            raise invalid(f'"table" is one of {", ".join(tables)}')
+        about = {"id": kept.name, "fingerprint": kept.fingerprint, "kind": study.kind, "n": n}
+        rendered = ResultAnswer(about, tables, notes, name or next(iter(tables))).rendered(form)
+        return Response(rendered.body, 200, None, rendered.media_type)
+
+    try:
+        return await service.pools.for_analysts((kept.id, "result"), answer)
+    except TooFewReportsError as error:
+        raise Problem(409, "too-few-reports", str(error)) from None
+
+
+Found = tuple[int, dict[str, Table], tuple[str, ...]]
+"""The number of reports, tables by name, and notes."""
+
+
+def _found(service: Service, kept: Kept) -> Found:  # noqa: ARG001 (as `_estimated`)
+    """What a study that is done has found."""
+    found = kept.study.result()
+    return sum(part.reports or 0 for part in kept.parts), found.tables(), tuple(getattr(found, "notes", ()))
+
+
+def _estimated(service: Service, kept: Kept) -> Found:
+    """What the parts of a study say by now, as far as it is released: the estimates of each."""
+    answers = {
+        part.key or "items": service.answering.answer(service.collections.by_part(kept.id, part.key), EstimatesQuery())
+        for part in kept.parts
+    }
+    n = sum(answer.fitted.n for answer in answers.values())
+    remarks = dict.fromkeys(note for answer in answers.values() for note in answer.remarks)
+    return n, {name: answer.table() for name, answer in answers.items()}, tuple(remarks)
+
+
+class PartUploads(uploads.Uploads):
+    """The endpoint that takes the uploads of a part."""
+
+    async def collection(self, scope: Scope) -> Collection:
+        studies, named = self.service.studies, (scope["path_params"]["study"], scope["path_params"]["part"])
+        known = studies.known_part(*named)
+        return await self.service.pools.for_devices(studies.part, *named) if known is None else known
+
+
+async def _unused(service: Service, request: Request) -> Response:
+    raise NotImplementedError("the endpoint of uploads answers by itself")
+
+
+async def _kept(service: Service, request: Request) -> Kept:
+    return await service.pools.for_devices(service.studies.find, request.path_params["study"])
+
+
+def described(service: Service, kept: Kept) -> dict[str, Any]:
+    """A study as a JSON value: what it is, what was asked for beside it, and its parts."""
+    under_way = kept.under_way
+    return {
+        "id": kept.name,
+        "fingerprint": kept.fingerprint,
+        "short": kept.fingerprint[:SHORT],
+        "kind": kept.study.kind,
+        "state": kept.state(time.time()),
+        "created": iso_moment(kept.created),
+        "closed": None if kept.closed is None else iso_moment(kept.closed),
+        "epsilon": kept.study.epsilon,
+        **asdict(kept.terms),
+        "parts": [_part(service, kept, one, under_way=one in under_way) for one in kept.parts],
+    }
+
+
+def _part(service: Service, kept: Kept, part: StoredPart, *, under_way: bool) -> dict[str, Any]:
+    progress = service.studies.progress(kept, part)
+    return {
+        "key": part.key,
+        "fingerprint": part.fingerprint,
+        "under_way": under_way,
+        "opened": iso_moment(part.opened),
+        "closed": None if part.closed is None else iso_moment(part.closed),
+        "reports": progress.reports,
+        "suspect": progress.suspect,
+        "needed": part.needed,
+    }
+
+
+_TEXT, _NULLABLE = {"type": "string"}, {"type": ["string", "null"]}
+_AUTOMATIC = {
+    "type": "boolean",
+    "default": True,
+    "description": "For studies whose parts end: end them as soon as they have their reports.",
+}
+_ONLY_HERE = {
+    "kind": {"enum": list(KINDS), "description": "Which kind of study; its fields are given beside it."},
+    "document": {"type": "object", "description": "A whole form of any kind of study, instead of its fields."},
+    "largest": {"type": "integer", "minimum": 1, "maximum": 10, "description": "Of sets: find itemsets up to so many."},
+    "automatic": _AUTOMATIC,
+}
+REQUEST = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {**OF_DISCOVERY, **OF_PLAN, **_ONLY_HERE},
+}
+PART = {
+    "type": "object",
+    "required": ["key", "fingerprint", "under_way", "reports", "needed", "closed"],
+    "properties": {
+        "key": {"type": "string", "description": "What tells it apart in its study; empty for a plan."},
+        "fingerprint": {"type": "string", "description": "Uploads name the part by it."},
+        "under_way": {"type": "boolean"},
+        "opened": _TEXT,
+        "closed": _NULLABLE,
+        "reports": {"type": "integer", "description": "Reports so far, counted or not."},
+        "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
+        "needed": {"type": "integer", "description": "How many reports are waited for; 0 if nothing ends the part."},
+    },
+}
+STUDY = {
+    "type": "object",
+    "required": ["id", "fingerprint", "short", "kind", "state", "parts"],
+    "properties": {
+        "id": {"type": "string", "description": "The id of the collection, whatever it asks."},
+        "fingerprint": _TEXT,
+        "short": _TEXT,
+        "kind": _TEXT,
+        "state": {"enum": ["planned", "open", "closed", "done"]},
+        "created": _TEXT,
+        "closed": _NULLABLE,
+        "epsilon": {"type": "number", "description": "What a device spends."},
+        **TERMS_SCHEMA,
+        "automatic": _AUTOMATIC,
+        "parts": {"type": "array", "items": PART},
+        "form": {"type": "object", "description": "When it is created: the form, as devices fetch it."},
+    },
+}
+_ONE = {"application/json": STUDY}
+_LIST = {"type": "object", "required": ["studies"], "properties": {"studies": {"type": "array", "items": STUDY}}}
+_PLACE = Parameter("place", "The place of the device, if several parts are under way.", {"type": "integer"})
+_KEY = Parameter("part", "The key of a part to end, so that nothing happens if it is over already.")
+_FORMAT = Parameter("format", "How the answer is written.", {"enum": list(FORMATS), "default": "json"})
+_TABLE = Parameter("table", "Which table CSV and Arrow hold; the first by default.")
+_PATH = "/v1/studies/{study}"
+
+UPLOADS = Route(
+    "POST", f"{_PATH}/parts/{{part}}/reports", "write",
+    "Store reports of a part. The answers 201 and 200 are sent when they are on the disk.", _unused,
+    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER,), uploads.ROUTE.body, uploads.ROUTE.problems, open=True,
+)  # fmt: skip
+ROUTES = (
+    UPLOADS,
+    Route("POST", "/v1/studies", "admin", "Create a study.", create,
+          {201: ("Created.", _ONE), 200: ("Created before.", _ONE)}, body={"application/json": REQUEST},
+          problems=(400, 408, 409, 413, 415, 422, 429, 503, 507)),
+    Route("GET", "/v1/studies", "read", "All studies.", every, {200: ("", {"application/json": _LIST})},
+          problems=(422, 503)),
+    Route("GET", _PATH, "read", "One study, and how far it is.", one, {200: ("The study.", _ONE)},
+          problems=(404, 422, 503)),
+    Route("GET", f"{_PATH}/document", None, "The form of a study as devices need it.", document, DOCUMENT,
+          problems=(404, 422, 503), open=True),
+    Route("GET", f"{_PATH}/part", None, "The part under way as devices need it.", part, DOCUMENT, (_PLACE,),
+          problems=(404, 409, 422, 503), open=True),
+    Route("POST", f"{_PATH}/advance", "admin", "End the parts under way and begin what follows.", advance,
+          {200: ("The study.", _ONE)}, (_KEY,), problems=(404, 409, 422, 503, 507)),
+    Route("POST", f"{_PATH}/close", "admin", "Take no more uploads.", close, {200: ("The study.", _ONE)},
+          problems=(404, 422, 503, 507)),
+    Route("GET", f"{_PATH}/result", "read", "The tables of the result.", result, RESULT, (_FORMAT, _TABLE),
+          problems=(404, 409, 422, 503)),
+)  # fmt: skip
