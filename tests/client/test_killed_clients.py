@@ -35,6 +35,31 @@ def test_two_hundred_kills_lose_no_spending():
 
 
 @pytest.mark.slow
+def test_a_hundred_kills_in_a_study_get_one_answer_from_each_device():
+    done = _run("--study", "--runs", "100")
+    assert done.returncode == 0, done.stderr
+    assert "100 kills" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_client_that_pays_before_it_keeps_its_answer_is_caught():
+    """It has paid and has no answer, so it never gives one."""
+    broken = """
+from localdp.client import budget
+pay = budget.Budget.pay
+def later(self, digest, epsilon, before=None):
+    new = digest not in self._store.read().paid
+    pay(self, digest, epsilon)
+    if new and before is not None:
+        before()
+budget.Budget.pay = later
+"""
+    done = _run("--study", "--runs", "120", code=broken)
+    assert done.returncode != 0
+    assert "has paid for an answer" in done.stderr
+
+
+@pytest.mark.slow
 def test_a_client_that_releases_before_it_records_is_caught():
     broken = """
 from localdp.client import budget
