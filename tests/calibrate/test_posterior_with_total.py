@@ -60,8 +60,8 @@ def test_a_lone_item_holds_everybody():
         found = Posterior(prior, Noise(100.0), np.array([estimate]), total=float(N))
         limit = 6 * Posterior(prior, Noise(100.0), np.array([estimate])).deviations()[0]
         if abs(N - estimate) < limit:
-            assert found.expect()[0] == pytest.approx(N, abs=0.2)
-        assert 0 <= found.expect()[0] <= N
+            assert found.means()[0] == pytest.approx(N, abs=0.2)
+        assert 0 <= found.means()[0] <= N
 
 
 def _mixture():
@@ -87,12 +87,12 @@ def test_few_items_have_the_posterior_of_all_ways_to_divide_the_users(estimates)
     cells = Cells(k.astype(float))
     prior = CellPrior("mix", N, cells=cells, log_masses=np.log(weights @ masses), parts=Parts(masses, weights))
     found = Posterior(prior, noise, x, total=float(N))
-    assert found.expect() == pytest.approx(exact, abs=0.05 * N / 2)
-    assert found.expect().sum() == pytest.approx(N, abs=0.05 * N)
+    assert found.means() == pytest.approx(exact, abs=0.05 * N / 2)
+    assert found.means().sum() == pytest.approx(N, abs=0.05 * N)
     assert found.deviations() == pytest.approx([deviation, deviation], rel=0.25)
     if sum(estimates) != N:  # without the total, the means do not add up, and are farther from the exact ones
-        alone = Posterior(prior, noise, x).expect()
-        assert np.abs(alone - exact).max() > 2 * np.abs(found.expect() - exact).max()
+        alone = Posterior(prior, noise, x).means()
+        assert np.abs(alone - exact).max() > 2 * np.abs(found.means() - exact).max()
 
 
 @pytest.mark.filterwarnings("ignore::localdp.errors.DoubtfulEstimateWarning")

@@ -7,7 +7,7 @@ import pytest
 
 import localdp as ldp
 from localdp.errors import DoubtfulEstimateWarning, FrequencyError, InvalidInputError
-from localdp.estimate.groups import group_deviation, group_interval
+from localdp.estimate.groups import group_deviation, group_quantity, whole_numbers_within
 from localdp.estimate.thresholds import exact_threshold, significance_threshold
 from localdp.estimate.total import adds_up_by_itself, moved_to_total, sum_note, sum_score
 
@@ -109,7 +109,7 @@ def test_the_total_narrows_a_group_and_most_of_all_a_large_one():
     assert deviations[2] == pytest.approx(deviations[6])  # a group and all others are equally uncertain
     assert deviations[-1] == 0
     assert group_deviation(variances, None) == pytest.approx(np.sqrt(40))
-    assert group_interval(5.0, 10.0, 0.9, most=12.0) == (0, 12)
+    assert whole_numbers_within(group_quantity(5.0, 10.0, 0.9), most=12.0) == (0, 12)
 
 
 @pytest.mark.parametrize("mechanism", ["oue", "grr"])

@@ -22,8 +22,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from localdp.calibrate import cumulative
+from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.known_total import Alike, Pull, normalized, part_by_part, pull_towards, pulled
 from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
+from localdp.calibrate.sums import classes_of, weighted_sum
+from localdp.calibrate.two_levels import Block
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
 from localdp.priors.base import FittedPrior
@@ -45,7 +48,7 @@ _MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
 
 
-class Posterior(Frozen):
+class Posterior(Frozen, AnyPosterior):
     """The posteriors of items with these estimates under a prior and a noise.
 
     `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before. So
@@ -55,7 +58,7 @@ class Posterior(Frozen):
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
     >>> prior = Fixed([10, 20]).fit(Observations(estimates, noise, n=30, known_total=None))
-    >>> Posterior(prior, noise, estimates).expect().round(2).tolist()
+    >>> Posterior(prior, noise, estimates).means().round(2).tolist()
     [10.23, 13.49]
     """
 
@@ -114,12 +117,27 @@ class Posterior(Frozen):
         is_above = (self.nodes > limit + 0.25).astype(np.float64)
         return np.clip(self.expect(is_above), 0.0, 1.0)
 
-    def expect(self, values: Vector | None = None) -> Vector:
-        """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
-        g = self.nodes if values is None else values
+    def means(self) -> Vector:
+        """The mean frequency of every item."""
+        return self.expect(self.nodes)
+
+    def linear(self, weights: Vector, level: float) -> Quantity:
+        """The sum of weight times frequency over all items, with its interval."""
+        if self._noiseless:
+            found = float(weights @ self.means())
+            return Quantity(found, found, found, level)
+        places, classes = classes_of(weights)
+        return weighted_sum([self.block(weights, places)], classes, self._total, level)
+
+    def block(self, weights: Vector, classes: Places) -> Block:
+        """The items with these weights and classes, as a part of a weighted sum."""
+        return Block(self.noise, self.estimates, classes, weights, self.nodes, self._log_weights)
+
+    def expect(self, g: Vector) -> Vector:
+        """E[g(f)] for every item, where g is given at `nodes`."""
         if self._noiseless:
             return g[self._nearest_nodes()]
-        table = self._table(g, smooth=values is None)
+        table = self._table(g, smooth=g is self.nodes)
         if table is None:
             return self._expect_at(self.estimates, g)
         within = self._span[0] >= table.start and self._span[1] <= table.start + table.step * table.poor.size
@@ -135,7 +153,7 @@ class Posterior(Frozen):
     def moments(self) -> tuple[Vector, Vector]:
         """The mean and the variance of the posterior of every item."""
         if self._noiseless:
-            return self.expect(), np.zeros(self.estimates.size)
+            return self.means(), np.zeros(self.estimates.size)
         return self._moments()
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
@@ -176,11 +194,6 @@ class Posterior(Frozen):
             part = slice(starts[place], starts[place] + counts[place])
             found[part] = cumulative.quantiles(total, k, levels[part])
         return np.rint(found)
-
-    @property
-    def variance_without_total(self) -> float:
-        """V, the sum of the variances that the items would have if the total were not known; 0 if it is not."""
-        return 0.0 if self._pull is None else self._pull.variance
 
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""

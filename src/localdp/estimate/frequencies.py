@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
-from localdp.estimate.groups import checked_groups, group_interval
+from localdp.estimate.groups import checked_groups, whole_numbers_within
 from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold, significance_threshold
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.result import SHARE
@@ -87,8 +88,8 @@ class Frequencies(Tabular, ABC):
         """The quantile of each of these items at its own level; items ascend and may be repeated."""
 
     @abstractmethod
-    def _group_sum(self, members: Places) -> tuple[float, float]:
-        """The estimated sum of these items' frequencies, and its standard deviation."""
+    def _group_sum(self, members: Places, level: float) -> Quantity:
+        """The estimated sum of these items' frequencies, with its interval."""
 
     @abstractmethod
     def _processed(self, frequencies: Vector, step: str) -> Self:
@@ -197,8 +198,8 @@ class Frequencies(Tabular, ABC):
         checked = checked_level(level)
         rows = []
         for items in members.values():
-            centre, deviation = self._group_sum(items)
-            rows.append((centre, *group_interval(centre, deviation, checked, self._most)))
+            found = self._group_sum(items, checked)
+            rows.append((found.value, *whole_numbers_within(found, self._most)))
         frequency, low, high = np.array(rows).T
         sizes = np.array([items.size for items in members.values()])
         shares = frequency / self.n
