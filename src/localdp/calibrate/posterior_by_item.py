@@ -14,13 +14,13 @@ from collections.abc import Callable
 import numpy as np
 
 from localdp.calibrate.base import AnyPosterior, Quantity
-from localdp.calibrate.known_total import Pull, part_by_part, pull_towards
+from localdp.calibrate.few_items import FewItems
+from localdp.calibrate.known_total import Pull, pull_towards
 from localdp.calibrate.posterior import Posterior
 from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.frozen import Frozen
 from localdp.priors.base import FittedPrior
-from localdp.priors.bulk import FEW
-from localdp.priors.cells import CellPrior
+from localdp.priors.divisions import DivisionsPrior, noises_of
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem
 from localdp.types import Places, Vector
@@ -113,10 +113,7 @@ class PosteriorByItem(Frozen, AnyPosterior):
 
     def _pulled(self, total: float, pull: Pull | None) -> tuple[Pull, tuple[Posterior, ...]]:
         """What the total says, and the posteriors once it is known; `pull` is given if it was computed before."""
-        prior, members = self.prior, self._members
-        if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
-            found, rows = part_by_part(prior, prior.parts, [member.alike for member in members], total)
-            return found, tuple(member.with_total(total, found, row) for member, row in zip(members, rows, strict=True))
+        members = self._members
         if pull is None:
             means, variances = zip(*(member.moments() for member in members), strict=True)
             pull = pull_towards(total, float(sum(map(np.sum, means))), float(sum(map(np.sum, variances))))
@@ -136,8 +133,13 @@ class PosteriorByItem(Frozen, AnyPosterior):
 
 def posterior_of(
     prior: FittedPrior, noise: Noise | NoiseByItem, estimates: Vector, total: float | None
-) -> Posterior | PosteriorByItem:
+) -> AnyPosterior:
     """The posteriors of items with these estimates, for noise that may differ by item."""
+    if isinstance(prior, DivisionsPrior) and total is not None and prior.items == estimates.size:
+        usable = noise.usable(prior.n)
+        found = FewItems(prior, noises_of(usable, estimates.size), estimates, total)
+        if found.reliable:
+            return found
     if isinstance(noise, Noise):
         return Posterior(prior, noise, estimates, total=total)
     classes = noise.classes(MOST_CLASSES)
