@@ -70,26 +70,37 @@ class Aggregate:
         self.skipped += other.skipped
         return self
 
-    def estimate(self) -> Estimate:
+    def estimate(self, *, reports_per_person: float | tuple[float, float] = 1) -> Estimate:
         """The unbiased estimate of every item's frequency.
+
+        `reports_per_person` says how many reports each person has sent, if the same people reported on several days
+        and their reports were merged. `n` of the estimate is then the number of people. If it is not known, give the
+        fewest and the most, such as (1, 7): the largest number that the noise in the counts does not contradict is
+        used. See `localdp.estimate.same_people`.
 
         >>> from localdp import Plan
         >>> Plan(2, mechanism="grr", epsilon=4.0).simulate([900, 100], seed=1).estimate().frequencies.round()
         array([901.,  99.])
         """
         from localdp.estimate import Estimate  # devices, which estimate nothing, need not load it
+        from localdp.estimate.same_people import bounded_reports, checked_reports, variance_of_mean
 
         if self.n == 0:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
-        mechanism = self.plan.mechanism
+        mechanism, kept = self.plan.mechanism, self.plan.mechanism.makes_permanent
+        found, limits = mechanism.estimate(self.counts, self.n), checked_reports(reports_per_person, self.n)
+        reports = bounded_reports(found / self.n, self.n, kept.variance(1), mechanism.variance(1), limits)
+        people = max(1, round(self.n / reports))
+        reports = self.n / people if reports > 1 else 1.0
+        exact = reports == 1 or not mechanism.perturbs_again  # the noise is then that of a count of `people` reports
         return Estimate(
-            mechanism.estimate(self.counts, self.n),
-            n=self.n,
-            variance=mechanism.variance(self.n),
+            found / reports if reports > 1 else found,
+            n=people,
+            variance=variance_of_mean(kept.variance(people), mechanism.variance(people), reports),
             domain=self.plan.domain,
-            excess_variance=mechanism.excess_variance,
-            total=None if mechanism.holds_sets else self.n,
-            probabilities=(mechanism.p_star, mechanism.q_star),
+            excess_variance=variance_of_mean(kept.excess_variance, mechanism.excess_variance, reports),
+            total=None if mechanism.holds_sets else people,
+            probabilities=(mechanism.p_star, mechanism.q_star) if exact else None,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
