@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.posterior_by_item import posterior_of
@@ -115,6 +116,19 @@ class Calibrated(Frequencies):
             return found
         means = self.frequencies if self.origin is None else self.origin.frequencies
         return widened(found, means, self.std, self._deviations, level, self.prior.n)
+
+    def _named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
+        # The estimates were moved to the total, if it is known, which leaves an item v - v^2/V of its variance v.
+        held = np.clip(self.estimates, 0, self.n)
+        if isinstance(self.noise, NoiseByItem):
+            variances = self.noise.variance_of(np.arange(held.size), held)
+        else:
+            variances = self.noise.variance_at(held)
+        known = 0.0 if self.total is None else variances / max(float(variances.sum()), 1e-300)
+        reach = (ndtri((1 + level) / 2) * np.sqrt(variances * (1 - known)))[places]
+        found = self.estimates[places]
+        low, high = (np.clip(np.round(found + side * reach) + 0.0, 0, self.n) for side in (-1, 1))
+        return held[places], low, high
 
     def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
         return self._posterior.quantiles_of(items, levels)
