@@ -8,7 +8,8 @@ oue, sue or (up to 1,000 items) grr; and a spectrum, from which the true frequen
 A configuration is listed as a violation if its 90% intervals hold less than 75% of the truth, if its error is more than
 1.1 times the raw one or 1.3 times norm-sub's, or if its intervals take longer than half a second and 5 seconds for a
 million items. `python benchmarks/sweep.py --print` takes about ten minutes on two cores, `--quick` half a minute;
-`--only "#17 "` repeats one configuration.
+`--only "#17 "` repeats one configuration. `--promises` measures what is promised instead, on other shapes and with
+lists, items named beforehand and groups: see `promises.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import promises
 from runs import Measurements, workers
 from worst import arithmetic_mean, chosen, coverage, deliver, geometric_mean, label, parser, ratio, table, worst
 
@@ -180,6 +182,19 @@ def summary(results: dict[Draw, Measurements]) -> list[str]:
     return [*lines, "All violations:", "", *(listed or ["- none"]), ""]
 
 
+def keep_promises(given: argparse.Namespace) -> dict[promises.Survey, Measurements]:
+    """Draw, measure and print what `promises` says."""
+    cells = chosen([promises.draw(given.seed, number) for number in range(given.draws or 400)], given)
+    results = {}
+    with workers(given.processes, initializer=prepare, initargs=(given.memory,)) as pool:
+        for cell, measured in zip(cells, pool.map(promises.run, cells), strict=True):
+            results[cell] = measured
+            print(promises.line(cell, measured), flush=True)
+    print(f"\n{len(cells)} draws, {promises.SEEDS} seeds of noise each, seed {given.seed}.\n")
+    print("\n".join(promises.summary(results)))
+    return results
+
+
 def main(given: argparse.Namespace) -> dict[Draw, Measurements]:
     """Draw, measure, and print or write what came out."""
     items = (2, 30) if given.small else (5e5, 1e7) if given.huge else (30, 3e4) if given.quick else (30, 5e5)
@@ -205,10 +220,11 @@ if __name__ == "__main__":
     made.add_argument("--seed", type=int, default=1, help="decides all configurations, 1 unless given")
     made.add_argument("--draws", type=int, help="how many configurations, 300 unless given (30 with --quick or --huge)")
     made.add_argument("--small", action="store_true", help="2 to 30 items, printed")
+    made.add_argument("--promises", action="store_true", help="what is promised, on 400 draws unless told, printed")
     made.add_argument("--huge", action="store_true", help="500,000 to 10 million items, printed")
     made.add_argument(
         "--memory", type=float, default=8.0, help="gigabytes of address space for a process, 8 unless given"
     )
     arguments = made.parse_args()
     arguments.printed |= arguments.small or arguments.huge
-    main(arguments)
+    (keep_promises if arguments.promises else main)(arguments)

@@ -61,7 +61,7 @@ def setting(request):
 
 def _others(setting):
     """Other estimators, by name."""
-    x, best = setting.x, setting.posterior().expect()
+    x, best = setting.x, setting.posterior().means()
     yield "raw", x
     for factor in (0.0, 0.2, 0.5, 0.8, 0.95, 1.05):
         yield f"raw shrunk by {factor}", factor * x
@@ -77,10 +77,10 @@ def _others(setting):
     yield "most probable frequency", K[np.argmax(setting.joint, axis=1)]
     for name, prior in PRIORS.items():
         if prior is not setting.prior:
-            yield f"posterior mean under {name}", setting.posterior(prior).expect()
+            yield f"posterior mean under {name}", setting.posterior(prior).means()
     for factor in (0.25, 4.0):
         wrong = Noise(factor * setting.noise.variance, setting.noise.excess)
-        yield f"posterior mean under {factor} times the noise", setting.posterior(noise=wrong).expect()
+        yield f"posterior mean under {factor} times the noise", setting.posterior(noise=wrong).means()
     for factor in (0.98, 1.02):
         yield f"posterior mean times {factor}", factor * best
     for shift in (-1.0, 1.0):
@@ -91,7 +91,7 @@ def _others(setting):
 
 
 def test_no_other_estimator_is_better_than_the_posterior_mean(setting):
-    best = setting.posterior().expect()
+    best = setting.posterior().means()
     least = setting.error(best)
     found = {name: setting.error(other) for name, other in _others(setting)}
     assert len(found) > 30
@@ -100,7 +100,7 @@ def test_no_other_estimator_is_better_than_the_posterior_mean(setting):
 
 def test_every_other_estimator_loses_by_its_distance_from_the_posterior_mean(setting):
     """The error of an estimator g is that of the posterior mean m plus E(g - m)^2: what the proof rests on."""
-    best = setting.posterior().expect()
+    best = setting.posterior().means()
     least = setting.error(best)
     for name, other in _others(setting):
         assert setting.error(other) == pytest.approx(least + setting.distance(other, best), rel=1e-6), name

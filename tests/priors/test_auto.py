@@ -25,19 +25,18 @@ def test_weights_sum_to_one_and_the_notes_name_the_parts():
 
 
 @pytest.mark.parametrize("d", [2, 10, 31])
-def test_few_items_use_bulk_alone(d):
+def test_few_items_use_divisions_alone(d):
     truth = np.random.default_rng(d).poisson(300, d)
     found = _estimate(truth, 1.0).calibrate()
-    assert dict(found.prior.parameters) == {"bulk": 1.0}
-    assert "bulk 100%" in found.notes[0]
-    assert found.prior.parts is not None
+    assert dict(found.prior.parameters) == {"divisions": 1.0}
+    assert "divisions 100%" in found.notes[0]
+    assert found.prior.items == d
     assert found.frequencies.sum() == pytest.approx(truth.sum(), rel=0.02)
 
 
 def test_more_items_use_curves_too():
     found = _estimate(np.random.default_rng(0).zipf(1.5, 400).clip(0, 5_000), 4.0).calibrate()
     assert "smooth" in found.prior.parameters
-    assert found.prior.parts is None
 
 
 def test_the_average_is_the_weighted_sum_of_its_parts():

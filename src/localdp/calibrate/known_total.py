@@ -12,14 +12,10 @@ of what was missing. The factor depends on an item through its estimate alone, s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.calibrate.nodes import WeightedNodes
-from localdp.priors.cells import CellPrior, Parts
-from localdp.priors.fitting.noise import Noise
 from localdp.types import Vector
 
 FARTHEST = 2.5
@@ -63,43 +59,3 @@ def pulled(weights: Vector, k: Vector, pull: Pull) -> Vector:
     with np.errstate(divide="ignore"):
         logs += np.log(weights)
     return normalized(logs)
-
-
-@dataclass(frozen=True, eq=False)
-class Alike:
-    """Items with the same noise, and the nodes for their posteriors."""
-
-    noise: Noise
-    estimates: Vector
-    nodes: WeightedNodes
-
-
-def part_by_part(
-    prior: CellPrior, parts: Parts, groups: Sequence[Alike], total: float
-) -> tuple[Pull, tuple[Vector, ...]]:
-    """The posteriors of few items, averaged over the parts of the prior, each of which is true for all items.
-
-    The weights of the parts know all estimates and the total already. The result has a matrix for each of the groups,
-    with the posterior of each of its items in a row.
-    """
-    places = [np.searchsorted(prior.cells.ends + 0.5, group.nodes.k) for group in groups]
-    # The share of each node in the mass of its cell.
-    shares = [
-        np.exp(group.nodes.log_weights - prior.log_masses[place]) for group, place in zip(groups, places, strict=True)
-    ]
-    log_likelihoods = [group.noise.log_likelihood(group.estimates, group.nodes.k) for group in groups]
-    rows = tuple(np.zeros_like(logs) for logs in log_likelihoods)
-    variance = missing = 0.0
-    for masses, weight in zip(parts.masses, parts.weights, strict=True):
-        joints, found, squares = [], 0.0, 0.0
-        for group, place, share, logs in zip(groups, places, shares, log_likelihoods, strict=True):
-            joint = normalized(logs + np.log(masses[place] * share + 1e-300))
-            means = joint @ group.nodes.k
-            found += float(means.sum())
-            squares += float((joint * (group.nodes.k - means[:, None]) ** 2).sum())
-            joints.append(joint)
-        pull = Pull(total - found, squares)
-        for group, joint, sums in zip(groups, joints, rows, strict=True):
-            sums += weight * pulled(joint, group.nodes.k, pull)
-        variance, missing = variance + float(weight) * pull.variance, missing + float(weight) * pull.missing
-    return Pull(missing, variance), rows

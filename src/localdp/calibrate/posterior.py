@@ -20,15 +20,17 @@ from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from localdp.calibrate import cumulative
-from localdp.calibrate.known_total import Alike, Pull, normalized, part_by_part, pull_towards, pulled
+from localdp.calibrate.base import AnyPosterior, Quantity
+from localdp.calibrate.known_total import Pull, normalized, pull_towards, pulled
 from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
+from localdp.calibrate.sums import classes_of, weighted_sum
+from localdp.calibrate.two_levels import Block
 from localdp.frozen import Frozen
 from localdp.kernels.cubics import CubicTable
 from localdp.priors.base import FittedPrior
-from localdp.priors.bulk import FEW
-from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH
 from localdp.types import Places, Vector
@@ -45,17 +47,16 @@ _MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
 
 
-class Posterior(Frozen):
+class Posterior(Frozen, AnyPosterior):
     """The posteriors of items with these estimates under a prior and a noise.
 
-    `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before. So
-    are `rows`, the posteriors themselves, one in a row, which `part_by_part` computes for few items. Functions to be
-    averaged by `expect` may have steps at the `breaks`.
+    `total` is the sum of all frequencies, if it is known, and `pull` is what it says, if that was computed before.
+    Functions to be averaged by `expect` may have steps at the `breaks`.
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([9.0, 14.0]), Noise(16.0)
     >>> prior = Fixed([10, 20]).fit(Observations(estimates, noise, n=30, known_total=None))
-    >>> Posterior(prior, noise, estimates).expect().round(2).tolist()
+    >>> Posterior(prior, noise, estimates).means().round(2).tolist()
     [10.23, 13.49]
     """
 
@@ -70,7 +71,6 @@ class Posterior(Frozen):
         breaks: tuple[float, ...] = (),
         total: float | None = None,
         pull: Pull | None = None,
-        rows: Vector | None = None,
     ) -> None:
         self.prior = prior
         self._total = total
@@ -82,28 +82,17 @@ class Posterior(Frozen):
         nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
         self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
         self._pull: Pull | None = None
-        self._rows: Vector | None = rows
         if total is not None and not self._noiseless:
-            if rows is not None:
-                self._pull = pull
-            elif isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
-                self._pull, (self._rows,) = part_by_part(prior, prior.parts, [self.alike], total)
-            else:
-                self._pull = pull or self._pull_of(total)
+            self._pull = pull or self._pull_of(total)
         self._freeze()
 
     def with_breaks(self, breaks: tuple[float, ...]) -> Self:
         """The same posteriors, for functions that have steps at these places."""
         return type(self)(self.prior, self._stated_noise, self.estimates, breaks, self._total, self._pull)
 
-    def with_total(self, total: float, pull: Pull, rows: Vector | None = None) -> Self:
+    def with_total(self, total: float, pull: Pull) -> Self:
         """The posteriors once the sum of all frequencies is known, also of items that are not among these."""
-        return type(self)(self.prior, self._stated_noise, self.estimates, self._breaks, total, pull, rows)
-
-    @property
-    def alike(self) -> Alike:
-        """The items, their noise and the nodes."""
-        return Alike(self.noise, self.estimates, WeightedNodes(self.nodes, self._log_weights, self._in_panel))
+        return type(self)(self.prior, self._stated_noise, self.estimates, self._breaks, total, pull)
 
     def probability_above(self, limit: int) -> Vector:
         """Pr(f > limit) for every item."""
@@ -114,12 +103,27 @@ class Posterior(Frozen):
         is_above = (self.nodes > limit + 0.25).astype(np.float64)
         return np.clip(self.expect(is_above), 0.0, 1.0)
 
-    def expect(self, values: Vector | None = None) -> Vector:
-        """E[g(f)] for every item, where `values` is g at `nodes`; the mean frequency if it is not given."""
-        g = self.nodes if values is None else values
+    def means(self) -> Vector:
+        """The mean frequency of every item."""
+        return self.expect(self.nodes)
+
+    def linear(self, weights: Vector, level: float) -> Quantity:
+        """The sum of weight times frequency over all items, with its interval."""
+        if self._noiseless:
+            found = float(weights @ self.means())
+            return Quantity(found, found, found, level)
+        places, classes = classes_of(weights)
+        return weighted_sum([self.block(weights, places)], classes, self._total, level)
+
+    def block(self, weights: Vector, classes: Places) -> Block:
+        """The items with these weights and classes, as a part of a weighted sum."""
+        return Block(self.noise, self.estimates, classes, weights, self.nodes, self._log_weights)
+
+    def expect(self, g: Vector) -> Vector:
+        """E[g(f)] for every item, where g is given at `nodes`."""
         if self._noiseless:
             return g[self._nearest_nodes()]
-        table = self._table(g, smooth=values is None)
+        table = self._table(g, smooth=g is self.nodes)
         if table is None:
             return self._expect_at(self.estimates, g)
         within = self._span[0] >= table.start and self._span[1] <= table.start + table.step * table.poor.size
@@ -135,14 +139,15 @@ class Posterior(Frozen):
     def moments(self) -> tuple[Vector, Vector]:
         """The mean and the variance of the posterior of every item."""
         if self._noiseless:
-            return self.expect(), np.zeros(self.estimates.size)
+            return self.means(), np.zeros(self.estimates.size)
         return self._moments()
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
 
         If the prior has mass at 0, a lower end of 1 becomes 0, because noise makes it nearly impossible to tell 1 from
-        0.
+        0. If the estimate alone does not exclude that an item holds the whole total, the interval does not either: the
+        other items' posteriors, which cannot be negative, always leave a little to them.
         """
 
         def interval(total: Vector, k: Vector) -> tuple[float, float]:
@@ -151,6 +156,9 @@ class Posterior(Frozen):
         low, high = self._for_items(lambda x: self._from_cumulative(x, interval))
         low = np.floor(np.maximum(low, 0.0) + _SLACK)
         high = np.ceil(np.minimum(high, float(self.prior.n)) - _SLACK) + 0.0  # turns -0.0 into 0.0
+        if self._pull is not None and self._total is not None:
+            reach = ndtri((1 + level) / 2) * self.noise.deviation_at(self._total)
+            high = np.where(self.estimates + reach >= self._total, max(self._total, 0.0), high)
         return (np.where(low <= 1, 0.0, low) if self.nodes[0] == 0 else low), high
 
     def quantiles(self, level: float) -> Vector:
@@ -176,11 +184,6 @@ class Posterior(Frozen):
             part = slice(starts[place], starts[place] + counts[place])
             found[part] = cumulative.quantiles(total, k, levels[part])
         return np.rint(found)
-
-    @property
-    def variance_without_total(self) -> float:
-        """V, the sum of the variances that the items would have if the total were not known; 0 if it is not."""
-        return 0.0 if self._pull is None else self._pull.variance
 
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
@@ -254,11 +257,7 @@ class Posterior(Frozen):
         # Without slopes to use, a coarser grid is fine enough for linear interpolation; jumps between atoms need all
         # cells.
         grid = self._grid(_CELLS if self.prior.atoms is not None else _CELLS // 4)
-        inside = (
-            (x >= grid[0]) & (x <= grid[-1])
-            if 1 < grid.size < x.size and self._rows is None
-            else np.zeros(x.size, bool)
-        )
+        inside = (x >= grid[0]) & (x <= grid[-1]) if 1 < grid.size < x.size else np.zeros(x.size, bool)
         one, other = np.empty(x.size), np.empty(x.size)
         if inside.any():
             on_grid = compute(grid)
@@ -336,10 +335,6 @@ class Posterior(Frozen):
         Yields the indices of the chunk in x, a matrix with the posterior of each in a row, and the index of the node
         that the first column is for.
         """
-        if self._rows is not None:
-            items = np.argsort(self.estimates, kind="stable")
-            yield np.arange(x.size), self._rows[items[np.searchsorted(self.estimates[items], x)]], 0
-            return
         order = np.argsort(x, kind="stable")
         start = 0
         while start < order.size:

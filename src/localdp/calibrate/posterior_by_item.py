@@ -13,12 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from localdp.calibrate.known_total import Pull, part_by_part, pull_towards
+from localdp.calibrate.base import AnyPosterior, Quantity
+from localdp.calibrate.few_items import FewItems
+from localdp.calibrate.known_total import Pull, pull_towards
 from localdp.calibrate.posterior import Posterior
+from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.frozen import Frozen
 from localdp.priors.base import FittedPrior
-from localdp.priors.bulk import FEW
-from localdp.priors.cells import CellPrior
+from localdp.priors.divisions import DivisionsPrior, noises_of
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem
 from localdp.types import Places, Vector
@@ -33,15 +35,13 @@ class _ClassPosterior(Posterior):
     _least_tabled = 4096
 
 
-class PosteriorByItem(Frozen):
+class PosteriorByItem(Frozen, AnyPosterior):
     """The posteriors of items with these estimates under a prior and a noise that differs by item.
-
-    It answers what `Posterior` answers, item by item in the same order as the estimates.
 
     >>> from localdp.priors import Fixed, Observations
     >>> estimates, noise = np.array([14.0, 14.0]), NoiseByItem(np.array([16.0, 400.0]))
     >>> prior = Fixed([10, 20]).fit(Observations(estimates, Noise(16.0), n=30, known_total=None))
-    >>> PosteriorByItem(prior, noise, estimates).expect().round(2).tolist()
+    >>> PosteriorByItem(prior, noise, estimates).means().round(2).tolist()
     [13.49, 14.94]
     """
 
@@ -69,9 +69,18 @@ class PosteriorByItem(Frozen):
         """The same posteriors, for functions that have steps at these places."""
         return PosteriorByItem(self.prior, self.noise, self.estimates, breaks, self._total, self._pull)
 
-    def expect(self) -> Vector:
+    def means(self) -> Vector:
         """The mean frequency of every item."""
-        return self._joined(lambda member: (member.expect(),))[0]
+        return self._joined(lambda member: (member.means(),))[0]
+
+    def linear(self, weights: Vector, level: float) -> Quantity:
+        """The sum of weight times frequency over all items, with its interval."""
+        places, classes = classes_of(weights)
+        blocks = [
+            member.block(weights[part.items], places[part.items])
+            for part, member in zip(self._classes, self._members, strict=True)
+        ]
+        return weighted_sum(blocks, classes, self._total, level)
 
     def deviations(self) -> Vector:
         """The standard deviation of the posterior of every item."""
@@ -102,17 +111,9 @@ class PosteriorByItem(Frozen):
                 found[asked] = member.quantiles_of(within[items[asked]], levels[asked])
         return found
 
-    @property
-    def variance_without_total(self) -> float:
-        """V, the sum of the variances that the items would have if the total were not known; 0 if it is not."""
-        return 0.0 if self._pull is None else self._pull.variance
-
     def _pulled(self, total: float, pull: Pull | None) -> tuple[Pull, tuple[Posterior, ...]]:
         """What the total says, and the posteriors once it is known; `pull` is given if it was computed before."""
-        prior, members = self.prior, self._members
-        if isinstance(prior, CellPrior) and prior.parts is not None and self.estimates.size < FEW:
-            found, rows = part_by_part(prior, prior.parts, [member.alike for member in members], total)
-            return found, tuple(member.with_total(total, found, row) for member, row in zip(members, rows, strict=True))
+        members = self._members
         if pull is None:
             means, variances = zip(*(member.moments() for member in members), strict=True)
             pull = pull_towards(total, float(sum(map(np.sum, means))), float(sum(map(np.sum, variances))))
@@ -132,8 +133,13 @@ class PosteriorByItem(Frozen):
 
 def posterior_of(
     prior: FittedPrior, noise: Noise | NoiseByItem, estimates: Vector, total: float | None
-) -> Posterior | PosteriorByItem:
+) -> AnyPosterior:
     """The posteriors of items with these estimates, for noise that may differ by item."""
+    if isinstance(prior, DivisionsPrior) and total is not None and prior.items == estimates.size:
+        usable = noise.usable(prior.n)
+        found = FewItems(prior, noises_of(usable, estimates.size), estimates, total)
+        if found.reliable:
+            return found
     if isinstance(noise, Noise):
         return Posterior(prior, noise, estimates, total=total)
     classes = noise.classes(MOST_CLASSES)

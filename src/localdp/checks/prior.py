@@ -76,7 +76,7 @@ def check_posterior_mean(family: Prior, seed: int = 0) -> None:
         for excess in (0.0, 1.0):
             varying = Noise(noise.variance, excess)
             x = x if excess == 0 else x[x >= 0]  # with growing noise, the posterior clips estimates far below zero
-            found = Posterior(fitted, varying, x).expect()
+            found = Posterior(fitted, varying, x).means()
             logs = log_masses + varying.log_likelihood(x, k)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
             exact = weights @ k / weights.sum(axis=1)
@@ -99,7 +99,7 @@ def check_monotone(family: Prior, seed: int = 0) -> None:
     """
     for fitted, noise in _fits(family, seed):
         x = np.sort(np.random.default_rng(seed).uniform(-8 * noise.deviation, min(_USERS, 60 * noise.deviation), 3_000))
-        means = Posterior(fitted, Noise(noise.variance), x).expect()
+        means = Posterior(fitted, Noise(noise.variance), x).means()
         require(np.isfinite(means).all(), f"{fitted!r} gives calibrated frequencies that are infinite or not numbers")
         require(
             (means >= 0).all() and (means <= fitted.n).all(),
@@ -124,7 +124,7 @@ def check_limits(family: Prior, seed: int = 0) -> None:
     mean = float(masses @ np.arange(masses.size) / masses.sum())
     x = np.array([-5.0, 0.2, 3.0, 700.4, 2.0 * _USERS])
     for variance in (1e30, np.inf):
-        found = Posterior(fitted, Noise(variance), x).expect()
+        found = Posterior(fitted, Noise(variance), x).means()
         require(
             np.allclose(found, mean, rtol=1e-3),
             f"{fitted!r} with noise of variance {variance:g} gives the posterior mean {found[0]:g}; expected the mean "
@@ -134,7 +134,7 @@ def check_limits(family: Prior, seed: int = 0) -> None:
     possible = np.flatnonzero(np.isfinite(_log_masses(fitted)))
     nearest = np.array([possible[np.argmin(np.abs(possible - value))] for value in x])
     for variance in (0.0, 5e-324, 1e-9):
-        found = Posterior(fitted, Noise(variance), x).expect()
+        found = Posterior(fitted, Noise(variance), x).means()
         require(
             np.abs(np.abs(found - x) - np.abs(nearest - x)).max() < 1e-6,
             f"{fitted!r} with noise of variance {variance:g} gives {found.tolist()} for the estimates {x.tolist()}; "
@@ -221,7 +221,7 @@ def _fits(family: Prior, seed: int) -> Iterator[tuple[FittedPrior, Noise]]:
 
 
 def _calibrated(family: Prior, observations: Observations) -> Vector:
-    return Posterior(family.fit(observations), observations.noise, observations.estimates).expect()
+    return Posterior(family.fit(observations), observations.noise, observations.estimates).means()
 
 
 def _log_masses(fitted: FittedPrior) -> Vector:

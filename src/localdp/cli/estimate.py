@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import METHODS, PRIORS, AggregateFile, Force, Json, Plot, PriorName, TableFile, Top
+from localdp.cli.options import (
+    METHODS,
+    PRIORS,
+    AggregateFile,
+    Force,
+    Json,
+    Plot,
+    PriorName,
+    ReportsPerPerson,
+    TableFile,
+    Top,
+)
 from localdp.cli.values import completion
 
 
@@ -20,6 +31,7 @@ def command(
             autocompletion=completion(METHODS),
         ),
     ] = None,
+    reports_per_person: ReportsPerPerson = "1",
     level: Annotated[
         str,
         typer.Option(
@@ -37,7 +49,7 @@ def command(
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
-    from localdp.cli.values import number, one_of, whole_number
+    from localdp.cli.values import number, one_of, reports_range, whole_number
     from localdp.plan import Aggregate
     from localdp.validation import checked_level
 
@@ -48,8 +60,9 @@ def command(
     one_of(prior, "--prior", PRIORS)
     if method is not None:
         one_of(method, "--method", METHODS)
+    repeats = reports_range(reports_per_person, "--reports-per-person")
     check_outputs(force, out, plot)
-    estimate = Aggregate.load(aggregate).estimate()
+    estimate = Aggregate.load(aggregate).estimate(reports_per_person=repeats)
     calibrated = estimate.calibrate(prior, method)
     table = estimate.compare(calibrated.prior, probability)
     if out is not None:

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import PRIORS, RULES, AggregateFile, Force, Json, Plot, PriorName, TableFile, Top
+from localdp.cli.options import (
+    PRIORS,
+    RULES,
+    AggregateFile,
+    Force,
+    Json,
+    Plot,
+    PriorName,
+    ReportsPerPerson,
+    TableFile,
+    Top,
+)
 from localdp.cli.values import completion
 
 
@@ -35,6 +46,7 @@ def command(
     ] = None,
     top: Top = None,
     prior: PriorName = "auto",
+    reports_per_person: ReportsPerPerson = "1",
     out: TableFile = None,
     json: Json = False,
     plot: Plot = None,
@@ -49,7 +61,7 @@ def command(
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
-    from localdp.cli.values import one_of, share, whole_number
+    from localdp.cli.values import one_of, reports_range, share, whole_number
     from localdp.cli.values import threshold as read_threshold
     from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
@@ -64,8 +76,9 @@ def command(
     one_of(prior, "--prior", PRIORS)
     if rule is not None:
         one_of(rule, "--rule", RULES)
+    repeats = reports_range(reports_per_person, "--reports-per-person")
     check_outputs(force, out, plot)
-    calibrated = Aggregate.load(aggregate).estimate().calibrate(prior)
+    calibrated = Aggregate.load(aggregate).estimate(reports_per_person=repeats).calibrate(prior)
     if rows is not None:
         hits = calibrated.top(min(rows, calibrated.domain.size))
     else:

@@ -43,6 +43,15 @@ Top = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="Show this number of the most frequent items, or all if there are fewer."),
 ]
+ReportsPerPerson = Annotated[
+    str,
+    typer.Option(
+        "--reports-per-person",
+        metavar="NUMBER",
+        help="How many reports each person sent, if the same people reported on several days, such as 7; or a range "
+        "such as 1-7, if it is not known.",
+    ),
+]
 PriorName = Annotated[
     str,
     typer.Option(

@@ -21,6 +21,17 @@ def budget_of(epsilon: str) -> float:
         raise InvalidInputError(f"{error}; `localdp advise` helps to choose one") from None
 
 
+def reports_range(text: str, option: str) -> tuple[float, float]:
+    """The fewest and the most reports of a person: both are the same if one number is given.
+
+    >>> reports_range("7", "--reports-per-person"), reports_range("1-7", "--reports-per-person")
+    ((7.0, 7.0), (1.0, 7.0))
+    """
+    least, _, most = text.partition("-")
+    expected = "how many reports each person sent, such as 7, or a range such as 1-7"
+    return number(least, option, expected), number(most or least, option, expected)
+
+
 def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
     """A function that gives a shell the words that begin with what was typed."""
 

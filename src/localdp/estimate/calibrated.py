@@ -14,13 +14,13 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
-from localdp.calibrate.posterior import Posterior
-from localdp.calibrate.posterior_by_item import PosteriorByItem, posterior_of
+from localdp.calibrate.base import AnyPosterior, Quantity
+from localdp.calibrate.posterior_by_item import posterior_of
 from localdp.calibrate.unknown_total import widened
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
-from localdp.estimate.groups import group_deviation
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.types import Places, Vector
 from localdp.validation import checked_estimates, checked_level, checked_threshold
@@ -61,7 +61,7 @@ class Calibrated(Frequencies):
     @cached_property
     def frequencies(self) -> Vector:
         """The posterior means, or the post-processed frequencies."""
-        return _read_only(self._posterior.expect() if self.processed is None else self.processed)
+        return _read_only(self._posterior.means() if self.processed is None else self.processed)
 
     @cached_property
     def std(self) -> Vector:
@@ -117,26 +117,32 @@ class Calibrated(Frequencies):
         means = self.frequencies if self.origin is None else self.origin.frequencies
         return widened(found, means, self.std, self._deviations, level, self.prior.n)
 
+    def _named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
+        # The estimates were moved to the total, if it is known, which leaves an item v - v^2/V of its variance v.
+        held = np.clip(self.estimates, 0, self.n)
+        if isinstance(self.noise, NoiseByItem):
+            variances = self.noise.variance_of(np.arange(held.size), held)
+        else:
+            variances = self.noise.variance_at(held)
+        known = 0.0 if self.total is None else variances / max(float(variances.sum()), 1e-300)
+        reach = (ndtri((1 + level) / 2) * np.sqrt(variances * (1 - known)))[places]
+        found = self.estimates[places]
+        low, high = (np.clip(np.round(found + side * reach) + 0.0, 0, self.n) for side in (-1, 1))
+        return held[places], low, high
+
     def _quantiles_of(self, items: Places, levels: Vector) -> Vector:
         return self._posterior.quantiles_of(items, levels)
 
-    def _group_sum(self, members: Places) -> tuple[float, float]:
-        found = float(self.frequencies[members].sum())
-        variances = np.square(self.std)
-        if self.total is None:
-            return found, group_deviation(variances[members], None)
-        # The total has made the variance v of an item v - v^2/V. Undo that, since a group's own formula does it.
-        everything = self._posterior.variance_without_total
-        share = np.minimum(variances / max(everything, 1e-300), 0.25)
-        free = everything * (1 - np.sqrt(1 - 4 * share)) / 2
-        return found, group_deviation(free[members], everything)
+    def _group_sum(self, members: Places, level: float) -> Quantity:
+        found = self._posterior.linear(np.isin(np.arange(self.domain.size), members).astype(np.float64), level)
+        return found if self.processed is None else replace(found, value=float(self.processed[members].sum()))
 
     def _processed(self, frequencies: Vector, step: str) -> Self:
         origin = self if self.origin is None else self.origin
         return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)
 
     @cached_property
-    def _posterior(self) -> Posterior | PosteriorByItem:
+    def _posterior(self) -> AnyPosterior:
         if self.origin is not None:
             return self.origin._posterior
         return posterior_of(self.prior, self.noise, self.estimates, self.total)

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
 from localdp.errors import DomainError, DoubtfulEstimateWarning, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
-from localdp.estimate.groups import group_deviation
+from localdp.estimate.groups import group_deviation, group_quantity
 from localdp.estimate.observed import gaussian_noise, seen_by
 from localdp.estimate.stated_noise import noise_note, stated_variance
 from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
@@ -362,16 +363,16 @@ class Estimate(Frozen, Frequencies):
         held = np.clip(frequencies, 0, self.n)
         return np.sqrt(np.maximum(self.variance[items] + held * self.excess_variance, 0.0))
 
-    def _group_sum(self, members: Places) -> tuple[float, float]:
+    def _group_sum(self, members: Places, level: float) -> Quantity:
         variances, found = self._variances, float(self.frequencies[members].sum())
-        if self.total is None or not np.isfinite(variances).all() or not variances.any():
-            return found, group_deviation(variances[members], None)
-        if adds_up_by_itself(self._unbiased, self.total) and self.domain.size > 1:
-            variances = variances / (1 - 1 / self.domain.size)
-        everything = float(variances.sum())
-        if self.origin is None:
-            found -= float(variances[members].sum()) / everything * (float(self.frequencies.sum()) - self.total)
-        return found, group_deviation(variances[members], everything)
+        everything = None
+        if self.total is not None and np.isfinite(variances).all() and variances.any():
+            if adds_up_by_itself(self._unbiased, self.total) and self.domain.size > 1:
+                variances = variances / (1 - 1 / self.domain.size)
+            everything = float(variances.sum())
+            if self.origin is None:
+                found -= float(variances[members].sum()) / everything * (float(self.frequencies.sum()) - self.total)
+        return group_quantity(found, group_deviation(variances[members], everything), level)
 
     def _discoveries(self, descending: Vector, level: float) -> int:
         return benjamini_hochberg(1 - descending, level)

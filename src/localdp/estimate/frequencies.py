@@ -7,16 +7,17 @@ frequency. Post-processing (zeroing, projecting) changes the frequencies and lea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.estimate import projections
-from localdp.estimate.groups import checked_groups, group_interval
+from localdp.estimate.groups import checked_groups, whole_numbers_within
 from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold, significance_threshold
 from localdp.hitters import HeavyHitters, top
 from localdp.hitters.result import SHARE
@@ -87,8 +88,8 @@ class Frequencies(Tabular, ABC):
         """The quantile of each of these items at its own level; items ascend and may be repeated."""
 
     @abstractmethod
-    def _group_sum(self, members: Places) -> tuple[float, float]:
-        """The estimated sum of these items' frequencies, and its standard deviation."""
+    def _group_sum(self, members: Places, level: float) -> Quantity:
+        """The estimated sum of these items' frequencies, with its interval."""
 
     @abstractmethod
     def _processed(self, frequencies: Vector, step: str) -> Self:
@@ -157,19 +158,38 @@ class Frequencies(Tabular, ABC):
         named = np.lexsort((-chances, -self.frequencies))[:count]
         return self._list_hitters(named, probabilities, f"top {count}", None)
 
-    def table(self, level: float = INTERVALS) -> Table:
-        """Every item with its frequency and interval; converts to Arrow, pandas and polars."""
-        low, high = self.interval(level)
-        frequency = self.frequencies
-        columns = {
-            "item": self.domain.items,
-            "frequency": frequency,
-            "share": frequency / self.n,
-            "low": low,
-            "high": high,
-        }
-        title = f"{self.domain.size:,} items among {self.n:,} users, intervals of {level:.0%}"
+    def table(self, level: float = INTERVALS, *, items: Iterable[Item] | None = None) -> Table:
+        """Every item with its frequency and interval; converts to Arrow, pandas and polars.
+
+        `items` are items that you have in mind before looking at any estimate. They get their unbiased estimates and
+        the intervals of those: 90% of such intervals hold. Calibrated intervals hold on average over all items and for
+        lists of the largest, but a prior that knows only how many items are how frequent is too doubtful of an item
+        that you had reason to ask for.
+
+        >>> from localdp import Estimate
+        >>> cal = Estimate([30.0, 25.0, 45.0], n=100, variance=16.0, domain=["tea", "coffee", "water"]).calibrate()
+        >>> print(cal.table(items=["tea"]))
+        1 item named beforehand among 100 users, intervals of 90%
+        item  frequency   share  low  high
+        tea          30  30.00%   23    37
+        """
+        checked = checked_level(level)
+        title = f"{self.domain.size:,} items among {self.n:,} users, intervals of {checked:.0%}"
+        names: Sequence[Item] = self.domain.items
+        if items is None:
+            frequency, (low, high) = self.frequencies, self.interval(checked)
+        else:
+            names = list(items)
+            frequency, low, high = self._named_beforehand(self.domain.indices(names), checked)
+            count = f"{len(names):,} item{'' if len(names) == 1 else 's'} named beforehand"
+            title = f"{count} among {self.n:,} users, intervals of {checked:.0%}"
+        columns = {"item": names, "frequency": frequency, "share": frequency / self.n, "low": low, "high": high}
         return Table(columns, title, {"share": SHARE})
+
+    def _named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
+        """Estimates and intervals that hold for items that were chosen without looking."""
+        low, high = self.interval(level)
+        return self.frequencies[places], low[places], high[places]
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the most frequent items, and the notes."""
@@ -197,8 +217,8 @@ class Frequencies(Tabular, ABC):
         checked = checked_level(level)
         rows = []
         for items in members.values():
-            centre, deviation = self._group_sum(items)
-            rows.append((centre, *group_interval(centre, deviation, checked, self._most)))
+            found = self._group_sum(items, checked)
+            rows.append((found.value, *whole_numbers_within(found, self._most)))
         frequency, low, high = np.array(rows).T
         sizes = np.array([items.size for items in members.values()])
         shares = frequency / self.n

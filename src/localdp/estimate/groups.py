@@ -1,11 +1,12 @@
-r"""Sums over groups of items, with intervals that know the total.
+r"""Groups of items, and sums of raw estimates over them with intervals that know the total.
 
 Let the items have independent uncertainties with variances v_i, and let V be the sum of them all and V_G the sum over
 a group. If the sum of all frequencies is known, the group's sum is known better:
 
     Var(sum over G | total)  =  V_G - V_G^2 / V,
 
-because what the group holds is what the others do not. A group of all items is known exactly.
+because what the group holds is what the others do not. A group of all items is known exactly. Calibrated frequencies
+are added up by `localdp.calibrate.sums`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.types import Places, Vector
@@ -43,12 +45,21 @@ def group_deviation(members: Vector, everything: float | None) -> float:
     return float(np.sqrt(max(own - known, 0.0)))
 
 
-def group_interval(centre: float, deviation: float, level: float, most: float) -> tuple[float, float]:
-    """The whole numbers around a group's sum that contain the true sum with this probability; none is above `most`.
+def group_quantity(centre: float, deviation: float, level: float) -> Quantity:
+    """A group's sum with its interval, if its error is normal.
 
-    >>> group_interval(100.0, 10.0, 0.9, most=1000)
-    (83.0, 117.0)
+    >>> round(group_quantity(100.0, 10.0, 0.9).high, 1)
+    116.4
     """
     reach = NormalDist().inv_cdf((1 + level) / 2) * deviation
-    low, high = np.floor(centre - reach), np.ceil(centre + reach)
+    return Quantity(centre, centre - reach, centre + reach, level)
+
+
+def whole_numbers_within(found: Quantity, most: float) -> tuple[float, float]:
+    """The interval of a group's sum widened to whole numbers from 0 to `most`.
+
+    >>> whole_numbers_within(Quantity(100.0, 83.6, 116.4, 0.9), most=1000)
+    (83.0, 117.0)
+    """
+    low, high = np.floor(found.low), np.ceil(found.high)
     return float(np.clip(low, 0, most)) + 0.0, float(np.clip(high, 0, most)) + 0.0

@@ -74,7 +74,9 @@ def noise_note(estimates: Vector, deviations: Vector | float, spacing: float = 0
     more = _suggestion(estimates, deviations) if estimates.size >= FEWEST else ""
     return (
         f"{found:,} estimates lie more than {level:g} deviations below zero, where noise as stated puts at most about "
-        f"{expected:,.2g}: the noise is larger than stated{more}. Give the right variance, or variance='estimate'"
+        f"{expected:,.2g}: the noise is larger than stated{more}. If the "
+        "same people reported several times, give reports_per_person; otherwise give the right variance, or "
+        "variance='estimate'"
     )
 
 

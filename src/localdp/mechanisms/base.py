@@ -272,6 +272,11 @@ class Mechanism(AskedAgain, Laws):
         return float((1 - p - q) / (p - q))
 
     @property
+    def makes_permanent(self) -> Mechanism:
+        """The mechanism that makes permanent responses: this one, unless every report perturbs them once more."""
+        return self
+
+    @property
     def rounds(self) -> int:
         """How many rounds of drawing, one after the other, one report takes. A device refuses plans with too many."""
         return 1

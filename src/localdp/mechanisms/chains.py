@@ -72,6 +72,10 @@ class Chain(PureMechanism):
         return self.first.ratio
 
     @property
+    def makes_permanent(self) -> Mechanism:
+        return self.first
+
+    @property
     def requested_once(self) -> float:
         return self._once
 

@@ -72,28 +72,50 @@ class Aggregate:
         self.skipped += other.skipped
         return self
 
-    def estimate(self) -> Estimate:
+    def estimate(self, *, reports_per_person: float | tuple[float, float] = 1) -> Estimate:
         """The unbiased estimate of every item's frequency.
+
+        `reports_per_person` says how many reports each person has sent, if the same people reported on several days
+        and their reports were merged. `n` of the estimate is then the number of people. If it is not known, give the
+        fewest and the most, such as (1, 7): the largest number that the noise in the counts does not contradict is
+        used. See `localdp.estimate.same_people`.
 
         >>> from localdp import Plan
         >>> Plan(2, mechanism="grr", epsilon=4.0).simulate([900, 100], seed=1).estimate().frequencies.round()
         array([901.,  99.])
         """
         from localdp.estimate import Estimate  # devices, which estimate nothing, need not load it
+        from localdp.estimate.same_people import bounded_reports, checked_reports, variance_of_mean
 
         if self.n == 0:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
-        seen = self.plan.mechanism.observe(self.counts, self.n)
+        mechanism, kept = self.plan.mechanism, self.plan.mechanism.makes_permanent
+        seen, limits = mechanism.observe(self.counts, self.n), checked_reports(reports_per_person, self.n)
+        found = seen.frequencies
+        reports = bounded_reports(found / self.n, self.n, kept.variance(1), mechanism.variance(1), limits)
+        people = max(1, round(self.n / reports))
+        reports = self.n / people if reports > 1 else 1.0
+        asked: dict[str, Any] = {"domain": self.plan.domain, "question": self.plan.question}
+        if reports == 1:
+            return Estimate(
+                found,
+                n=people,
+                variance=seen.variance,
+                excess_variance=seen.excess_variance,
+                total=self.plan.question.total(people),
+                probabilities=seen.probabilities,
+                observation=seen,
+                **asked,
+            )
         return Estimate(
-            seen.frequencies,
-            n=self.n,
-            variance=seen.variance,
-            domain=self.plan.domain,
-            excess_variance=seen.excess_variance,
-            total=self.plan.question.total(self.n),
-            probabilities=seen.probabilities,
-            question=self.plan.question,
-            observation=seen,
+            found / reports,
+            n=people,
+            variance=variance_of_mean(kept.variance(people), mechanism.variance(people), reports),
+            excess_variance=variance_of_mean(kept.excess_variance, mechanism.excess_variance, reports),
+            total=self.plan.question.total(people),
+            # Without a second perturbation, the noise is that of a count of `people` reports.
+            probabilities=None if mechanism.perturbs_again else seen.probabilities,
+            **asked,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

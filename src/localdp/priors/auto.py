@@ -6,10 +6,12 @@ has a smaller error than choosing one, and the intervals include the doubt betwe
 `smooth` and `bulk` have a marginal likelihood each, the probability of the estimates and of the known total with all
 parameters averaged out, and their weights are proportional to it. The levels of `npmle` are chosen by maximum
 likelihood, so its likelihood is reduced by a price for each level before it is compared with theirs. A curve needs
-items to be learnt from: among fewer than 32 items, `bulk` is used alone.
+items to be learnt from: among fewer than 32 items, `divisions` is used alone, or `bulk` if the total is not known.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,6 +19,7 @@ from scipy.special import logsumexp
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
 from localdp.priors.bulk import FEW, Bulk
 from localdp.priors.cells import CellPrior
+from localdp.priors.divisions import Divisions
 from localdp.priors.explained import Explained
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.npmle import NPMLE
@@ -42,6 +45,7 @@ VISIBLE, NONE_VISIBLE = 5.0, 0.1
 """Items with an estimate of more than five deviations stand out of the noise. A curve is learnt from them, so the odds
 of `smooth` against `bulk` beforehand are the square of a tenth more than their number."""
 
+_AVERAGED = "auto averaged priors by how well they explain the estimates: "
 _SHOWN = 0.005  # priors with less weight than this are not mentioned
 
 
@@ -56,6 +60,11 @@ class Auto(Prior):
     methods = ("marginal-likelihood",)
 
     def fit_observations(self, observations: Observations, method: str) -> FittedPrior:
+        if observations.d < FEW and observations.known_total is not None:
+            few = Divisions().fit_observations(observations, Divisions.methods[0])
+            if few.kinds:
+                alone = frozen_parameters(**{few.name: 1.0})
+                return replace(few, parameters=alone, notes=(f"{_AVERAGED}{few.name} 100%",))
         bulk = Bulk().fit_observations(observations, Bulk.methods[0])
         cells = bulk.cells
         masses, log_weights = {bulk.name: np.exp(bulk.log_masses)}, {bulk.name: bulk.log_evidence}
@@ -78,11 +87,9 @@ class Auto(Prior):
         shares = {name: float(np.exp(weight - log_total)) for name, weight in log_weights.items()}
         named = sorted(((share, name) for name, share in shares.items() if share >= _SHOWN), reverse=True)
         shown = ", ".join(f"{name} {share:.0%}" for share, name in named)
-        note = f"auto averaged priors by how well they explain the estimates: {shown}"
         parameters = frozen_parameters(**{name: share for share, name in named})
         average = _average(masses, log_weights)
-        parts = bulk.parts if len(masses) == 1 else None
-        return CellPrior("average", observations.n, parameters, method, (note,), cells, average, parts)
+        return CellPrior("average", observations.n, parameters, method, (f"{_AVERAGED}{shown}",), cells, average)
 
 
 def _log_odds(gain: float, levels: float, items: int) -> float:

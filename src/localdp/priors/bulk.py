@@ -6,13 +6,14 @@ The bulk is a Poisson distribution, since users come to an item by chance, with 
 to item. That mean has a gamma distribution: its own mean is the level, and the spread is its deviation over its mean.
 So the bulk is negative binomial, with the parameters 1/spread^2 and 1/(1 + level spread^2).
 
-The share h of the items stands apart. There are three cases; before anything is seen, the second has half of the
-weight (less among very few items, and among many):
+The share h of the items stands apart. There are four cases; before anything is seen, the last has a tenth of the
+weight, and the second half of it (less among very few items, and among many):
 
 - there are no others, and the level is the known mean frequency;
 - the others are rare: a second bulk at a fraction of the level, with the spread 1;
 - the others may be far more frequent: a Lomax distribution, with a density proportional to (1 + k/level)^-exponent,
-  which is flat below the level and a power law above it.
+  which is flat below the level and a power law above it;
+- all items but those are empty: the bulk is at 0.
 
 Few items, or much noise, cannot determine these numbers. So they are not fitted: the prior is the average over a grid
 of them, each weighted by how likely it makes the estimates and the known total,
@@ -33,7 +34,7 @@ import numpy as np
 from scipy.special import betainc, logsumexp
 
 from localdp.priors.base import Prior, frozen_parameters
-from localdp.priors.cells import CellPrior, Cells, Parts
+from localdp.priors.cells import CellPrior, Cells
 from localdp.priors.explained import Explained
 from localdp.priors.fitting.observations import Observations
 from localdp.types import Vector
@@ -56,11 +57,14 @@ FREQUENT = (0.01, 0.03, 0.1, 0.3, 0.6)
 EXPONENTS = (1.0, 1.5, 2.0, 3.0)
 """The exponents of their distribution."""
 
+HELD, HELD_WEIGHT = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3), 0.1
+"""The share of the items that anybody holds, if all others are empty, and the weight of this case beforehand."""
+
 SEVERAL = 5
 """Among fewer items than this, less weight is given beforehand to items that stand apart: of two items, none does."""
 
 FEW = 32
-"""Among fewer items than this, the distributions of the grid stay apart until the posterior is computed."""
+"""Among fewer items than this, no curve is learnt."""
 
 _LEAST_WEIGHT = 1e-3  # distributions with less than this share of the largest weight are left out of the average
 
@@ -92,15 +96,18 @@ def _grid(items: int) -> _Grid:
     log_weights = []
     apart = 0.75 * min(1.0, (items - 1) / (SEVERAL - 1))
     rarely = 2 / 3 if items < FEW else 1 / 3
+    empty = [(1.0, 0.0, h, e) for h in HELD for e in EXPONENTS[:3:2]]
+    apart *= 1 - HELD_WEIGHT
     for group, share, power in (
-        (together, 1 - apart, 3),
+        (together, 1 - apart - HELD_WEIGHT, 3),
         (rare, apart * rarely, 1),
         (frequent, apart * (1 - rarely), 3),
     ):
         spreads = np.array([row[1] for row in group])
         steps = np.log(spreads**power / (1 + spreads**2) ** ((power + 1) / 2))  # of the logarithm of the spread
         log_weights.append(steps - logsumexp(steps) + np.log(max(share, 1e-300)))
-    return _Grid(np.array(together + rare + frequent), np.concatenate(log_weights))
+    log_weights.append(np.full(len(empty), np.log(HELD_WEIGHT / len(empty))))
+    return _Grid(np.array(together + rare + frequent + empty), np.concatenate(log_weights))
 
 
 class Bulk(Prior):
@@ -125,12 +132,11 @@ class Bulk(Prior):
         shown = grid.parameters[kept]
         parameters = frozen_parameters(
             level=float(np.exp(weights @ np.log(shown[:, 0])) * observations.mean),
-            spread=float(np.exp(weights @ np.log(shown[:, 1]))),
+            spread=float(np.exp(weights @ np.log(np.maximum(shown[:, 1], SPREADS[0])))),
             apart=float(weights @ shown[:, 2]),
         )
         average = np.log(weights @ masses[kept] + 1e-300)
-        parts = Parts(masses[kept], weights) if observations.d < FEW else None
-        return BulkPrior(self.name, observations.n, parameters, method, (), cells, average, parts, log_evidence)
+        return BulkPrior(self.name, observations.n, parameters, method, (), cells, average, log_evidence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +156,9 @@ def _masses(grid: _Grid, cells: Cells, mean: float) -> Vector:
     masses = np.empty((len(parameters), tops.size))
     for place, (level, spread, apart, exponent) in enumerate(parameters.tolist()):
         if (level, spread) not in bulks:
-            bulks[level, spread] = _normalized(_negative_binomial(cells.ends, level * mean, spread))
+            bulks[level, spread] = _normalized(
+                _negative_binomial(cells.ends, level * mean, spread) if spread else np.ones(tops.size)
+            )
         masses[place] = bulks[level, spread]
         if apart:
             if (level, exponent) not in others:

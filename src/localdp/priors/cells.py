@@ -77,26 +77,12 @@ class Cells:
         return np.asarray(masses)
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Distributions over cells, a row of `masses` for each, and their `weights` in an average.
-
-    If one of them is true, it is true for all items at once: an average of posteriors knows that, and the posterior
-    under the average does not. With many items both are the same.
-    """
-
-    masses: Vector
-    weights: Vector
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CellPrior(FittedPrior):
     """A distribution given by the mass of every cell; within a cell all frequencies are equally likely."""
 
     cells: Cells = field(default=None)  # type: ignore[assignment]
     log_masses: Vector = field(default_factory=lambda: np.zeros(0))
-    parts: Parts | None = None
-    """The distributions that this one is the average of, where they matter to the posterior."""
 
     @cached_property
     def _log_heights(self) -> Vector:

@@ -4,8 +4,10 @@
 
 The solution has few levels (J. Kiefer and J. Wolfowitz, 1956). It excels where frequencies have a few levels and is too
 coarse for heavy tails. Candidates lie a fifth of a deviation apart, and closer near zero. The place of a level that m
-items belong to is known to within a deviation of the noise over the root of m, so its mass is spread that far, and at
-least over the frequencies that are nearest to the candidate: the prior is a histogram.
+items belong to is known to within a deviation of the noise over the root of m. Nor is it known that all m items have
+exactly the same frequency: if they scatter, with a variance below sigma^2 sqrt(2/m), no test can tell. So the mass of a
+level is spread by `SPREAD` of that variance, and at least over the frequencies that are nearest to the candidate: the
+prior is a histogram. An interval is then never narrower than the doubt about the levels.
 
 In the far tail, where every estimate could be a level of its own, the prior is a power law instead: it is nearly flat
 within reach of the noise, so these estimates keep their own uncertainty.
@@ -20,6 +22,9 @@ from localdp.priors.fitting.mixtures import mixing_weights
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.steps import StepPrior
 from localdp.types import Vector
+
+SPREAD = 0.5
+"""How widely a level is spread: its variance, over that of the noise, is the root of this over the number of items."""
 
 _STEPS_PER_E_FOLD = 24  # steps of the tail between a frequency k and e*k
 _EXPONENTS = (1.01, 6.0)  # the exponents that the tail may have
@@ -63,7 +68,9 @@ def _spread(observations: Observations, candidates: Vector, items: Vector) -> tu
     begins, stops = np.append(-1.0, middles[:-1])[held], middles[held]
     levels, masses = candidates[held], items[held] / observations.d
     # The variance of a uniform distribution with the half-width h is h^2/3.
-    reach = np.sqrt(3 * observations.noise.variance_at(levels) / np.maximum(items[held], 1.0))
+    noise, number = observations.noise.variance_at(levels), np.maximum(items[held], 1.0)
+    place, width = noise / number, noise * np.sqrt(SPREAD / number)
+    reach = np.sqrt(3 * (place + np.where(levels > 0, width, 0.0)))
     reach = np.minimum(reach, np.minimum(levels, observations.n - levels))  # on both sides alike, to keep the mean
     begins = np.clip(np.minimum(begins, np.ceil(levels - reach) - 1), -1.0, None)
     stops = np.clip(np.maximum(stops, np.floor(levels + reach)), None, float(observations.n))

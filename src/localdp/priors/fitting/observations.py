@@ -16,7 +16,7 @@ import numpy as np
 
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, growing_edges, panels, whole_numbers
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
-from localdp.types import Vector
+from localdp.types import Places, Vector
 
 BINS_PER_DEVIATION = 8
 
@@ -162,18 +162,43 @@ class Observations:
         return np.exp(logs - largest[:, None]), largest
 
 
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """An even grid, with each of some estimates split between the two nearest of its points."""
+
+    start: float
+    step: float
+    left: Places
+    share: Vector
+    """Of the item, the share that goes to the point right of it."""
+
+    @classmethod
+    def of(cls, estimates: Vector, noise: Noise) -> Grid:
+        """A grid that is fine beside the noise."""
+        # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
+        step = max(noise.deviation, np.sqrt(max(noise.excess, 0.0))) / BINS_PER_DEVIATION
+        # Where possible estimates are farther apart than that, they are the grid, and none is split.
+        step = max(step, noise.spacing)
+        start = max(float(estimates.min()), -CORE_DEVIATIONS * noise.deviation)
+        place = (np.maximum(estimates, start) - start) / step
+        left = np.floor(place + 1e-9).astype(np.int64)  # the grid may be that of all possible estimates
+        return cls(start, step, left, np.maximum(place - left, 0.0))
+
+    @cached_property
+    def points(self) -> Vector:
+        """Every point of the grid."""
+        return self.start + self.step * np.arange(int(self.left.max()) + 2, dtype=np.float64)
+
+    def counts(self, weights: Vector | float = 1.0) -> Vector:
+        """The sum of the weights of the estimates at each point."""
+        size = self.points.size
+        left, right = (weights * part for part in (1 - self.share, self.share))
+        return np.zeros(size) + np.bincount(self.left, left, size) + np.bincount(self.left + 1, right, size)
+
+
 def on_grid(estimates: Vector, noise: Noise, counts: Vector | float = 1.0) -> tuple[Vector, Vector]:
     """Points of a grid, and how many estimates each stands for, if each estimate counts as many as `counts` says."""
-    # Even one holder adds `excess` to the variance: a grid finer than that noise would be wasted.
-    step = max(noise.deviation, np.sqrt(max(noise.excess, 0.0))) / BINS_PER_DEVIATION
-    # Where possible estimates are farther apart than that, they are the grid, and none is split.
-    step = max(step, noise.spacing)
-    start = max(float(estimates.min()), -CORE_DEVIATIONS * noise.deviation)
-    place = (np.maximum(estimates, start) - start) / step
-    left = np.floor(place + 1e-9).astype(np.int64)  # the grid may be that of all possible estimates
-    share = np.maximum(place - left, 0.0)
-    size = int(left.max()) + 2
-    weights = np.zeros(size)
-    weights += np.bincount(left, counts * (1 - share), size) + np.bincount(left + 1, counts * share, size)
+    grid = Grid.of(estimates, noise)
+    weights = grid.counts(counts)
     used = weights > 0
-    return start + step * np.flatnonzero(used).astype(np.float64), weights[used]
+    return grid.points[used], weights[used]
