@@ -27,8 +27,8 @@ import localdp as ldp
 from localdp import files
 from localdp.engines import connect
 from localdp.engines.base import Engine
+from localdp.engines.file_parts import tasks_of
 from localdp.engines.partial import aggregates
-from localdp.engines.parts import tasks_of
 
 CASES = {
     "GRR": ("grr", 1_000, 4.0, 20_000_000),

@@ -7,6 +7,7 @@ from client.collectors import collector
 from command import localdp
 
 import localdp as ldp
+from localdp.cli.report import NOT_ASKED
 from localdp.sets import Survey
 
 STUDIES = {
@@ -51,7 +52,7 @@ def test_a_device_prints_its_one_report_if_the_part_asks_it(study, folder):
     assert report(folder, "asked", "--part", "part.json", typed).stdout == first.stdout
     other = report(folder, "others", "--part", "part.json", typed)
     assert (other.returncode, other.stdout) == (0, "")
-    assert other.stderr == "this part does not ask this device; spent epsilon 0 of at most 8\n"
+    assert other.stderr == f"{NOT_ASKED}; spent epsilon 0 of at most 8\n"
 
 
 def test_a_device_fetches_the_part_and_sends_its_report(study, folder):
@@ -60,6 +61,14 @@ def test_a_device_fetches_the_part_and_sends_its_report(study, folder):
         sent = report(folder, "asked", "--upload", server.url, STUDIES[study.what][1])
         assert sent.stdout == "1 delivered, 0 waiting; spent epsilon 2 of at most 8\n", sent.stderr
         assert server.requests[0][0].endswith(f"/parts/{study.round.fingerprint}/reports")
+
+
+def test_a_device_that_is_not_asked_says_so_and_sends_nothing(study, folder):
+    with collector() as server:
+        server.documents[f"/v1/studies/{study.fingerprint}/part"] = study.round.to_json()
+        sent = report(folder, "others", "--upload", server.url, STUDIES[study.what][1])
+        assert sent.stdout == f"{NOT_ASKED}; spent epsilon 0 of at most 8\n", sent.stderr
+        assert not [request for request in server.requests if request[0].endswith("/reports")]
 
 
 def test_what_cannot_be_used_is_one_line(study, folder):

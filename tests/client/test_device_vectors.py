@@ -12,7 +12,7 @@ from paths import VECTORS
 from localdp.client import Client
 from localdp.client.record import Record
 from localdp.client.secret import Secret
-from localdp.client.single import Single, keyed_words
+from localdp.client.short_way import OneReport, keyed_words
 from localdp.item_sets import ItemSets
 from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
 from localdp.plan import Plan
@@ -37,7 +37,7 @@ def test_a_value_has_its_key_digest_and_permanent_response(case):
     key, response = secret.key(message), base64.b64decode(case["response"])
     assert key.hex() == case["key"]
     assert secret.digest(message).hex() == case["digest"]
-    assert Single(plan.mechanism).permanent((case["index"],), key) == response
+    assert OneReport(plan.mechanism).permanent((case["index"],), key) == response
     assert plan.mechanism.permanent(np.array([case["index"]]), Keystream(key)).tobytes() == response
 
 

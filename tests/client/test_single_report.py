@@ -11,7 +11,7 @@ import pytest
 from paths import VECTORS
 
 import localdp as ldp
-from localdp.client.single import Single, keyed_words, short_way, short_way_again
+from localdp.client.short_way import OneReport, keyed_words, short_way, short_way_again
 from localdp.errors import UnknownItemError
 from localdp.mechanisms import CHAINS, MECHANISMS, OptimizedUnary, RandomizedResponse
 from localdp.randomness.keystream import Keystream
@@ -60,7 +60,7 @@ def test_the_golden_vectors_of_a_chain_hold_without_arrays():
 @pytest.mark.parametrize(("name", "size", "epsilon", "options"), PLANS)
 def test_a_key_gives_the_same_permanent_response_in_both_ways(name, size, epsilon, options):
     mechanism = _plan(name, size, epsilon, options).mechanism
-    single = Single(mechanism)
+    single = OneReport(mechanism)
     for number in range(25):
         index, key = number % size, number.to_bytes(16, "little")
         ordinary = mechanism.permanent(np.array([index]), Keystream(key)).tobytes()
@@ -70,7 +70,7 @@ def test_a_key_gives_the_same_permanent_response_in_both_ways(name, size, epsilo
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_key_gives_the_same_report_from_a_permanent_response_in_both_ways(name):
     mechanism = ldp.Plan(100, name, 2.0, once=0.5).mechanism
-    single = Single(mechanism)
+    single = OneReport(mechanism)
     for number in range(25):
         key = number.to_bytes(16, "little")
         response = single.permanent((7,), key)
@@ -116,7 +116,7 @@ def test_mechanisms_that_are_not_known_here_take_the_ordinary_way():
     assert short_way(Own(4, 1.0)) is None
     assert short_way(OptimizedUnary(4, 1.0)) is None
     assert short_way_again(RandomizedResponse(4, 1.0)) is None
-    assert Single(Own(4, 1.0)).permanent((2,), bytes(16)) == Single(RandomizedResponse(4, 1.0)).permanent(
+    assert OneReport(Own(4, 1.0)).permanent((2,), bytes(16)) == OneReport(RandomizedResponse(4, 1.0)).permanent(
         (2,), bytes(16)
     )
 

@@ -18,8 +18,8 @@ import localdp as ldp
 from localdp import files
 from localdp.engines import check_engine, connect, local, release
 from localdp.engines.check import ENGINE_CHECKS
+from localdp.engines.file_parts import count_parts, tasks_of
 from localdp.engines.local import LocalEngine
-from localdp.engines.parts import count_parts, tasks_of
 from localdp.engines.release import write_part
 from localdp.errors import InvalidInputError, PlanMismatchError, WireError
 

@@ -12,7 +12,7 @@ import localdp as ldp
 from localdp import errors
 from localdp.engines import partial
 from localdp.engines.failures import CARRIED, TaskError, described, found_in, raised
-from localdp.engines.partial import FileCount, Partial, Tally, aggregates, merged, partial_counts
+from localdp.engines.partial import FileCount, Partial, Sums, aggregates, merged, partial_counts
 from localdp.engines.rows import reports_in
 from localdp.errors import WireCode, WireError
 
@@ -47,7 +47,7 @@ def test_small_batches_are_held_back_and_counted_together(monkeypatch):
     counted = partial.partial_counts
     monkeypatch.setattr(partial, "partial_counts", lambda *given: (calls.append(len(given[1])), counted(*given))[1])
     monkeypatch.setattr(partial, "_HELD_BYTES", 400)
-    tally = Tally(plan)
+    tally = Sums(plan)
     for start in range(0, 900, 100):
         tally.add(rows[start : start + 100], "even" if start % 200 else "odd")
     found = aggregates(plan, tally.partial())
@@ -58,7 +58,7 @@ def test_small_batches_are_held_back_and_counted_together(monkeypatch):
 
 def test_merging_does_not_change_what_is_merged():
     plan = PLANS[0]
-    one, two = Tally(plan), Tally(plan)
+    one, two = Sums(plan), Sums(plan)
     one.add(plan.privatize([1, 2], seed=1).rows, skipped=1)
     two.add(plan.privatize([3], seed=1).rows, skipped=2)
     parts = [one.partial(), two.partial()]

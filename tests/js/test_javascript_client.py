@@ -11,7 +11,7 @@ from paths import ROOT
 import localdp as ldp
 from localdp.client.record import Record
 from localdp.client.secret import Secret
-from localdp.client.single import Single
+from localdp.client.short_way import OneReport
 
 NODE = shutil.which("node")
 JS = ROOT / "js"
@@ -39,7 +39,7 @@ def test_python_reads_what_a_device_in_javascript_stores_and_makes_the_same_repo
     record = Record.from_bytes(newest.read_bytes())
     assert record.generation == len(record.paid) == 2
     assert set(record.paid.values()) == {PLAN.mechanism.epsilon}
-    secret, single = Secret(record.secret, PLAN.fingerprint), Single(PLAN.mechanism)
+    secret, single = Secret(record.secret, PLAN.fingerprint), OneReport(PLAN.mechanism)
     lines = [line.split(" ") for line in (tmp_path / "log").read_text("utf-8").splitlines()[:-1]]
     assert [value for value, _ in lines] == ["tea", "wäter", "tea"]
     for value, report in lines:

@@ -13,7 +13,7 @@ from node_tools import JS, NODE, evaluate, needs_node, run
 from paths import ROOT, VECTORS
 
 from localdp.client.secret import Secret
-from localdp.client.single import Single
+from localdp.client.short_way import OneReport
 from localdp.errors import LocalDPError, PlanError
 from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
 from localdp.plan import Plan
@@ -147,7 +147,7 @@ def _require_same(plans, held, random):
         mechanism = plan.mechanism
         message = b"".join(index.to_bytes(8, "little") for index in asked["held"])
         key = Secret(bytes.fromhex(asked["secret"]), plan.fingerprint).key(message)
-        response = Single(mechanism).permanent(tuple(asked["held"]), key)
+        response = OneReport(mechanism).permanent(tuple(asked["held"]), key)
         batch = b"LDP1" + bytes.fromhex(plan.fingerprint)[:16] + b"\1\0\0\0" + response
         expected = [plan.fingerprint, mechanism.epsilon, mechanism.epsilon_once, mechanism.report_bytes]
         assert found == [*expected, base64.b64encode(batch).decode()], plan

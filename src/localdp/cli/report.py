@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from localdp.client import Client, Delivery
 
 
+NOT_ASKED = "the part under way does not ask this device, which may be asked in a later one"
+
+
 def command(
     plan: Annotated[
         Path,
@@ -84,7 +87,7 @@ def _show(client: Client, report: bytes | None, document: bytes | None) -> None:
     """Print a report as JSON, or that there is none."""
     if report is not None:
         print(client.study.part_in(document).plan.read(report).to_json())
-    told = "" if report is not None else "this part does not ask this device; "
+    told = "" if report is not None else f"{NOT_ASKED}; "
     typer.echo(f"{told}{_spent(client)}", err=True)
 
 
@@ -94,6 +97,8 @@ def _outcome(done: Delivery) -> str:
         notes.append(f"{done.elsewhere} of them for a collector of another plan")
     waits = f" ({', '.join(notes)})" if notes else ""
     trouble = f": {done.trouble}" if done.trouble else ""
+    if not done.asked:
+        return NOT_ASKED
     return f"{done.delivered} delivered, {done.waiting} waiting{waits}{trouble}"
 
 

@@ -38,7 +38,7 @@ class OnePart(Answers):
 
     def __init__(self, study: Study, store: Store, budget: Budget, post: Post, limits: Limits) -> None:
         self._study, self._store, self._post, self._limits = study, store, post, limits
-        self._answer = OneAnswer(store, budget, study.fingerprint, study.epsilon, study.what, study.answers)
+        self._answer = OneAnswer(store, budget, study.fingerprint, study.epsilon, study.what, study.folder)
         self._posted = self._answer.path.with_name(f"{self._answer.path.name}.posted")
         self.place = int(study.places.draw(1, Keystream(self._derived(study.places.label)[:KEY_BYTES]))[0])
 
@@ -64,7 +64,7 @@ class OnePart(Answers):
                 return asked
             report = self.report(value, asked)
             if report is None:
-                return Delivery()
+                return Delivery(asked=False)
             with self._store.explained("written", _NOT_SENT), self._store.locked():
                 if content(self._posted) is None:
                     part = self._study.part_in(asked, self._limits).fingerprint

@@ -33,7 +33,8 @@ class Delivery:
     `delivered` were taken by the collector, `waiting` are still on the disk. They will be tried again, `pause` seconds
     from now at the earliest, except `elsewhere` of them: these were made under other plans for another server or
     for a function, and wait for a client with that plan. `dropped` holds one sentence for each report that can never be
-    delivered and was removed. `trouble` says why the last attempt failed, if it did.
+    delivered and was removed. `trouble` says why the last attempt failed, if it did. `asked` is False if the part
+    of the study that is under way does not ask this device, so that there was nothing to send.
     """
 
     delivered: int = 0
@@ -42,6 +43,7 @@ class Delivery:
     dropped: tuple[str, ...] = ()
     trouble: str = ""
     elsewhere: int = 0
+    asked: bool = True
 
     def after(self, earlier: Delivery) -> Delivery:
         """This delivery and an earlier one, as one."""

@@ -12,7 +12,7 @@ from localdp.client.budget import Budget
 from localdp.client.outbox import Delivery
 from localdp.client.post import LONGEST_SEND, Post
 from localdp.client.secret import Secret
-from localdp.client.single import Held, Single
+from localdp.client.short_way import Held, OneReport
 from localdp.client.store import Store
 from localdp.errors import InvalidInputError
 from localdp.formats import batch
@@ -30,7 +30,7 @@ class Permanent(Answers):
         self._part, self._store, self._budget, self._post = part, store, budget, post
         self._read, self._mechanism = part.question.read_one, part.plan.mechanism
         self._secret = Secret(store.secret, part.fingerprint)
-        self._single = Single(self._mechanism)
+        self._single = OneReport(self._mechanism)
         self._stream = keystream.secure()
         self._header = batch.pack(part.plan.fingerprint, np.empty((1, 0), np.uint8))
         self._responses: dict[Held, bytes] = {}

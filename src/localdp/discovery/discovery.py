@@ -53,7 +53,7 @@ class Discovery(Series):
     """
 
     kind = what = title = "discovery"
-    answers = "discoveries"
+    folder = "discoveries"
 
     def __init__(
         self,

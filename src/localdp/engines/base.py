@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from localdp.engines.file_parts import Task, tasks_of
 from localdp.engines.partial import FileCount, Partial, result
-from localdp.engines.parts import Task, tasks_of
 from localdp.engines.rows import checked_bad
 from localdp.errors import InvalidInputError
 from localdp.plan import Aggregate, Plan

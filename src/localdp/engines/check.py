@@ -14,7 +14,7 @@ import numpy as np
 from localdp import files
 from localdp.checks.failure import require
 from localdp.engines.base import Engine, counted
-from localdp.engines.parts import tasks_of
+from localdp.engines.file_parts import tasks_of
 from localdp.errors import InvalidInputError, LocalDPError, PlanMismatchError, UnknownItemError, WireError
 from localdp.files.base import load_pyarrow
 from localdp.plan import Aggregate, Plan, Reports

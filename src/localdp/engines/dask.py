@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from localdp.engines.base import Aggregates, Engine, Paths, check_columns
 from localdp.engines.failures import CARRIED, described, raised
-from localdp.engines.partial import Partial, Tally, merged, result
-from localdp.engines.parts import Task, attempt_parts
+from localdp.engines.file_parts import Task, attempt_parts
+from localdp.engines.partial import Partial, Sums, merged, result
 from localdp.engines.release import check_out, write_part
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import EngineError, InvalidInputError, MissingPackageError
@@ -168,7 +168,7 @@ def connect(address: str | None = None) -> Iterator[DaskEngine]:
 
 def _count_frame(plan: Plan, frame: Any, column: str, by: str | None, bad: str) -> Partial:
     """Count one partition, inside a task."""
-    tally = Tally(plan)
+    tally = Sums(plan)
     try:
         add_column(tally, plan, _arrow(frame[column]), None if by is None else _arrow(frame[by]), bad)
     except CARRIED as error:

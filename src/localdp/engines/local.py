@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from localdp.engines.base import Aggregates, CountedFiles, Engine, Paths, check_columns, counted
-from localdp.engines.partial import Partial, Tally, merged, result
-from localdp.engines.parts import FilePart, Task, count_part, count_parts
+from localdp.engines.file_parts import FilePart, Task, count_part, count_parts
+from localdp.engines.partial import Partial, Sums, merged, result
 from localdp.engines.release import check_out, write_part
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import InvalidInputError
@@ -60,7 +60,7 @@ class LocalEngine(Engine):
         if len(paths) > 1 and "-" not in map(str, paths):
             return super().count_files(paths, plan, bad=bad)
         asked = part_of(plan).plan
-        tally, found = Tally(asked, threads=None), {}
+        tally, found = Sums(asked, threads=None), {}
         for number, path in enumerate(paths):
             with self._watch(Path(path).name) as progress:
                 found[number] = count_part(tally, asked, FilePart(number, str(path), 0), checked_bad(bad), progress)
@@ -74,7 +74,7 @@ class LocalEngine(Engine):
         wanted = [column] if by is None else [column, by]
         check_columns(table.column_names, wanted)
         asked = part_of(plan).plan
-        tally = Tally(asked, threads=None)
+        tally = Sums(asked, threads=None)
         for batch in table.select(wanted).to_batches():
             add_column(tally, asked, batch.column(0), None if by is None else batch.column(1), bad)
         return result(asked, tally.partial(), by)

@@ -63,7 +63,7 @@ class Partial:
     failure: str = ""
 
 
-class Tally:
+class Sums:
     """Adds up reports by group. Small batches are held back and counted together."""
 
     def __init__(self, plan: Plan, threads: int | None = 1) -> None:

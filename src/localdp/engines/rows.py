@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from localdp.engines.partial import Tally
+from localdp.engines.partial import Sums
 from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.files.base import load_pyarrow
 from localdp.plan import Plan
@@ -27,7 +27,7 @@ def checked_bad(bad: str) -> str:
     return bad
 
 
-def add_column(tally: Tally, plan: Plan, reports: pa.Array, keys: pa.Array | None, bad: str) -> None:
+def add_column(tally: Sums, plan: Plan, reports: pa.Array, keys: pa.Array | None, bad: str) -> None:
     """Count a column of reports, each in the group that the column `keys` says; without keys, all in one group."""
     rows, kept = reports_in(reports, plan, bad)
     if keys is None:

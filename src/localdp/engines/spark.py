@@ -26,8 +26,8 @@ import numpy as np
 
 from localdp.engines.base import Aggregates, Engine, Paths, check_columns
 from localdp.engines.failures import CARRIED, TaskError, described, found_in
-from localdp.engines.partial import FileCount, Group, Partial, Tally, result
-from localdp.engines.parts import Task, attempt_parts
+from localdp.engines.file_parts import Task, attempt_parts
+from localdp.engines.partial import FileCount, Group, Partial, Sums, result
 from localdp.engines.release import check_out, reports_of
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import EngineError, InvalidInputError, LocalDPError, MissingPackageError, PlanMismatchError
@@ -193,7 +193,7 @@ class _CountColumn:
     bad: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally, key_type = Tally(self.plan), None
+        tally, key_type = Sums(self.plan), None
         try:
             for batch in batches:
                 keys = batch.column(1) if self.grouped else None

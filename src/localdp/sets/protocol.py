@@ -69,7 +69,7 @@ class Survey(Series):
     kind = "sets"
     what = "survey"
     title = "survey of sets"
-    answers = "surveys"
+    folder = "surveys"
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class Study(Frozen, ABC):
     """What errors and saved files call it, such as "survey"."""
     title: ClassVar[str]
     """The same in full, such as "survey of sets"."""
-    answers: ClassVar[str] = "studies"
+    folder: ClassVar[str] = "studies"
     """The folder in the store of a device that holds its answers."""
     asks_again: ClassVar[bool] = False
     """Whether devices can be asked again and again, and pay for every other value, instead of answering once."""

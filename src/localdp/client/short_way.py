@@ -44,7 +44,7 @@ _UNIFORM = 1 << 64
 _LOW = 0xFFFFFFFF
 
 
-class Single:
+class OneReport:
     """The permanent response of one device, and one report from it, as bytes."""
 
     def __init__(self, mechanism: Mechanism) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from localdp import files
 from localdp.engines.failures import CARRIED, described
-from localdp.engines.partial import FileCount, Partial, Tally
+from localdp.engines.partial import FileCount, Partial, Sums
 from localdp.engines.rows import reports_in
 from localdp.errors import DataFileError, InvalidInputError
 from localdp.files.parquet import ParquetFormat
@@ -80,7 +80,7 @@ def _parts(number: int, path: Path, cut_bytes: int) -> Iterator[FilePart]:
 
 def count_parts(plan: Plan, parts: Task, bad: str = "fail", threads: int | None = 1) -> Partial:
     """Count the parts of a task."""
-    tally, found = Tally(plan, threads), dict[int, FileCount]()
+    tally, found = Sums(plan, threads), dict[int, FileCount]()
     for part in parts:
         known, more = found.get(part.number, FileCount()), count_part(tally, plan, part, bad)
         found[part.number] = FileCount(known.n + more.n, known.identity or more.identity)
@@ -95,7 +95,7 @@ def attempt_parts(plan: Plan, parts: Task, bad: str) -> Partial:
         return Partial(failure=described(error))
 
 
-def count_part(tally: Tally, plan: Plan, part: FilePart, bad: str, progress: Progress | None = None) -> FileCount:
+def count_part(tally: Sums, plan: Plan, part: FilePart, bad: str, progress: Progress | None = None) -> FileCount:
     """Count one part of a file, and find out what identifies it."""
     n, identity = 0, Identity(plan)
     with ThreadPoolExecutor(1) as pool:
