@@ -29,7 +29,7 @@ import numpy as np
 import localdp as ldp
 from localdp.collector.collections import Collections, Terms
 from localdp.collector.discoveries import Discoveries, DiscoveryTerms
-from localdp.collector.storage import Database, open_database, parts, tokens, uploads
+from localdp.collector.storage import Database, aggregates, open_database, parts, tokens, uploads
 from localdp.collector.storage.collections import find
 from localdp.collector.storage.database import NewUpload, Where
 from localdp.collector.storage.uploads import key_of
@@ -135,17 +135,13 @@ class Honest:
             time.sleep(0.25)
 
 
-Attack = Callable[[Target, threading.Event], str]
-"""Attacks until the event is set; returns a sentence about what became of the attacker."""
+Attack = Callable[[Target, threading.Event], str]  # until the event is set; a sentence about the attacker
 
 
-_PLANS = (
-    ldp.Plan([f"item number {n:08} of a long list" for n in range(200_000)], "llh", 1.0),
-    ldp.Plan(100_000, "olh", 1.0),
-    ldp.Plan(1_000_000, "llh", 1.0),
-    ldp.Plan(1_000, "llh", 2.0),
-)
-DOCUMENT, COSTLY, MANY, FORGED = _PLANS
+DOCUMENT = ldp.Plan([f"item number {n:08} of a long list" for n in range(200_000)], "llh", 1.0)
+COSTLY = ldp.Plan(100_000, "olh", 1.0)
+MANY = ldp.Plan(1_000_000, "llh", 1.0)
+FORGED = ldp.Plan(1_000, "llh", 2.0)
 
 
 def slow_readers(target: Target, stop: threading.Event) -> str:
@@ -306,11 +302,20 @@ ATTACKS: tuple[tuple[str, Attack], ...] = (
 )
 
 
+_NEEDED: dict[Attack, tuple[ldp.Plan, ...]] = {
+    slow_readers: (DOCUMENT,),
+    costly_counts: (COSTLY,),
+    slow_questions: (MANY,),
+    filled_storage: (FORGED,),
+    forged_upload: (FORGED,),
+}
+
+
 def _prepare(database: Database, token: str, attack: Attack) -> None:
     """The plans, and for some attacks what has been stored before."""
     with database.writing() as session:
         tokens.add(session, digest_of(token), "audit", "admin", None, 1)
-        for plan in (HONEST, *_PLANS):
+        for plan in (HONEST, *_NEEDED.get(attack, ())):
             Collections(database).add(session, plan, Terms(minimum=1), 1)
     if attack is slow_questions:
         _prepare_many(database)
@@ -326,8 +331,6 @@ def _prepare_many(database: Database) -> None:
         assert stored is not None
         key = key_of(bytes.fromhex(MANY.fingerprint), bytes(16))
         uploads.import_aggregate(session, key, Where(stored.id), 20_000, counted.n, counted.to_bytes())
-        from localdp.collector.storage import aggregates
-
         aggregates.add(session, Where(stored.id), 20_000, counted.n, counted.counts)
 
 
