@@ -2,6 +2,7 @@
 
 python audits/hostile_requests.py                 100,000 damaged bodies, then requests from the OpenAPI document
 python audits/hostile_requests.py --bodies 5000 --examples 20
+python audits/hostile_requests.py --bodies 0 --examples 0      the seven attacks of `attacks.py` alone
 
 A damaged body must be taken exactly if `Plan.read` takes it, and otherwise be refused with the code that `Plan.read`
 gives. Requests from the OpenAPI document (by schemathesis) must be answered as the document says, never with 500. At
@@ -14,6 +15,7 @@ import argparse
 import http.client
 import json
 import multiprocessing
+import os
 import re
 import secrets
 import subprocess
@@ -172,9 +174,22 @@ def send_hostile_requests(bodies: int = 100_000, examples: int = 100) -> bool:
     return not wrong
 
 
+def attack_all(beginning: str = "") -> bool:
+    """Run the attacks whose names begin so; whether all were withstood."""
+    from attacks import ATTACKS, attacked
+
+    print(f"the load of the machine is {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
+    wrong = [line for name, attack in ATTACKS if name.startswith(beginning) for line in attacked(name, attack)]
+    for line in wrong:
+        print(f"  - {line}")
+    return not wrong
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bodies", type=int, default=100_000)
     parser.add_argument("--examples", type=int, default=100, help="for each route; 0 leaves them out")
+    parser.add_argument("--attacks", default="", help="the beginning of a name: that attack alone; - leaves them out")
     asked = parser.parse_args()
-    sys.exit(0 if send_hostile_requests(asked.bodies, asked.examples) else 1)
+    good = send_hostile_requests(asked.bodies, asked.examples) if asked.bodies or asked.examples else True
+    sys.exit(0 if attack_all(asked.attacks) and good else 1)

@@ -42,6 +42,7 @@ from localdp.studies import Single, Study, Tally, study_in
 from localdp.studies.saved import state_of
 
 _ALL_DAYS = (-(2**40), 2**40)
+_SLICE = 1 << 19  # reports whose sums are made at once: each needs some dozen bytes meanwhile
 _REST, _LONGEST_REST = 20.0, 5.0  # seconds: how long the thread rests, as a multiple of what it took, and at most
 _log = logging.getLogger("localdp.collector")
 
@@ -242,10 +243,11 @@ class Studies:
             reports = reports_in(b"".join(one.body or b"" for one in kept), plan)
             found = verdicts(reports.plan.mechanism, reports.rows, sizes, self._random)
             forged |= {kept[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
-            honest = reports.rows[np.repeat(found == 0, sizes)]
+            honest = reports.rows[np.repeat(found == 0, sizes)] if found.any() else reports.rows
             suspect, n = suspect + len(reports) - len(honest), n + len(honest)
-            for start in range(0, len(honest), at_once(plan)):
-                sums += mechanism.tally_partial(honest[start : start + at_once(plan)])
+            step = min(at_once(plan), _SLICE)
+            for start in range(0, len(honest), step):
+                sums += mechanism.tally_partial(honest[start : start + step])
         return CountedPart(Aggregate(plan, mechanism.complete(sums, n), n), suspect, forged)
 
     def _move_on(self, session: Session, kept: Kept, after: Study, counted: dict[str, CountedPart]) -> None:

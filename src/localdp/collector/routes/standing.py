@@ -20,7 +20,8 @@ from localdp.validation import shown
 
 MOST_AT_ONCE = 1_000
 """Uploads that can be listed, or moved, at once."""
-_WAYS = {"back": TAKEN_BACK, "in": COUNTED}
+_BACK, _IN = "back", "in"
+_WAYS = {_BACK: TAKEN_BACK, _IN: COUNTED}
 
 
 async def every(service: Service, request: Request) -> Response:
@@ -48,7 +49,7 @@ async def move(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
     body = await json_body(service, request)
     numbers = body.get("uploads") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or set(body) != {"take", "uploads"} or body["take"] not in _WAYS:
+    if not isinstance(body, dict) or set(body) != {"take", "uploads"} or body["take"] not in (_BACK, _IN):
         raise invalid('uploads are taken back by {"take": "back", "uploads": [12, 34]}, and in by "in"')
     if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_AT_ONCE or not all(map(_is_id, numbers)):
         raise invalid(f'"uploads" is a list of 1 to {MOST_AT_ONCE:,} numbers of uploads, as they are listed')

@@ -11,7 +11,7 @@ from localdp.collector.storage import usage
 from localdp.collector.storage.database import AGGREGATE, BATCH, Database, NewUpload, Session, Where
 
 KEY_BYTES = 16
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 8 << 20
 """Bytes of bodies that are read at once, about."""
 _LISTED = 4_096  # uploads whose sizes are looked at before bodies are read
 
