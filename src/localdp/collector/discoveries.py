@@ -30,7 +30,7 @@ from localdp.collector.folding import at_once
 from localdp.collector.problems import Problem, invalid, unknown_discovery
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, collections, parts, uploads
-from localdp.collector.storage.aggregates import SUSPECT, TAKEN_BACK
+from localdp.collector.storage.aggregates import SUSPECT
 from localdp.collector.storage.collections import DISCOVERY
 from localdp.collector.storage.database import Session, StorageError
 from localdp.collector.storage.parts import StoredPart
@@ -189,16 +189,13 @@ class Discoveries:
         mechanism, n, forged = plan.mechanism, 0, dict[int, int]()
         sums = np.zeros(mechanism.partial_size, np.int64)
         suspect = 0
-        for piece in uploads.stored(self._database, collection, key, _ALL_DAYS):
+        for piece in uploads.stored(self._database, collection, key, _ALL_DAYS, only_waiting=True):
             if self._stopping.is_set():
                 raise StorageError("the collector is stopping")
-            kept = [one for one in piece if one.body is not None and one.standing != TAKEN_BACK]
-            if not kept:
-                continue
-            sizes = np.array([one.count for one in kept], np.int64)
-            reports = reports_in(b"".join(one.body or b"" for one in kept), plan)
+            sizes = np.array([one.count for one in piece], np.int64)
+            reports = reports_in(b"".join(one.body or b"" for one in piece), plan)
             found = verdicts(reports, sizes, self._random)
-            forged |= {kept[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
+            forged |= {piece[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
             honest = reports.rows[np.repeat(found == 0, sizes)] if found.any() else reports.rows
             suspect, n = suspect + len(reports) - len(honest), n + len(honest)
             step = min(at_once(plan), _SLICE)
