@@ -134,7 +134,7 @@ def kill(url: str, kills: int, seed: int = 1, serve: Callable[[str, Connection],
         process = context.Process(target=serve, args=(url, theirs), daemon=True)
         process.start()
         port = ours.recv()
-        traffic.until_killed(process, port, traffic.random.uniform(0, 0.4), serve is serve_busy)
+        traffic.until_killed(process, port, traffic.random.uniform(0, 0.6), serve is serve_busy)
         if traffic.wrong:
             raise AssertionError(traffic.wrong[0])
         missing = lost(database, traffic.acknowledged)

@@ -90,8 +90,8 @@ class Traffic:
             suppress(OSError, http.client.HTTPException),
         ):
             while not self._stopped.is_set():
-                for step in (self._import, self._take, self._ask, self._end_round):
-                    step(connection)
+                steps = (self._import, self._take, self._take, self._ask, self._end_round, self._end_round)
+                self.random.choice(steps)(connection)
 
     def _call(
         self, connection: http.client.HTTPConnection, method: str, path: str, body: Any = None, **headers: str

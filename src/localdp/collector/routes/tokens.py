@@ -113,7 +113,7 @@ _REQUEST = {
             "maxLength": _LONGEST_NAME,
             "description": "One line, without characters that cannot be printed.",
         },
-        "plan": {"type": "string", "description": "With the scope write: for this plan, or this study, only."},
+        "plan": {"type": ["string", "null"], "description": "With the scope write: for this study only."},
     },
 }
 _LIST = {"type": "object", "properties": {"tokens": {"type": "array", "items": _TOKEN}}}
