@@ -158,6 +158,24 @@ def test_dropped_bodies_are_gone_and_their_uploads_are_still_known(database):
     assert _store(database, old) == [False] * 3
 
 
+def test_what_is_looked_for_again_and_again_has_an_index(tmp_path):
+    database = open_database(str(tmp_path / "x.db"))
+    asked = []
+    with database.writing() as session:
+        execute = session.execute
+        session.execute = lambda sql, values=(): asked.append((sql, values)) or execute(sql, values)
+        uploads.drop_bodies(session, 9, 10)
+        uploads.parts_waiting(session)
+        uploads.number_waiting(session, 1)
+        uploads.listed(session, Where(1), aggregates.SUSPECT, 0, 10)
+    assert len(asked) == 4
+    with database.reading() as session:
+        for sql, values in asked:
+            (plan,) = {row[3] for row in session.execute(f"EXPLAIN QUERY PLAN {sql}", values)}
+            assert " USING INDEX uploads_" in plan or " USING COVERING INDEX uploads_" in plan
+    database.close()
+
+
 def test_tokens_are_added_once_and_revoked_once(database):
     with database.writing() as session:
         assert not tokens.keeps_an_admin(session)

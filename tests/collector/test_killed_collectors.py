@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 
 import pytest
@@ -23,9 +24,16 @@ def _importable(monkeypatch):
 
 @pytest.mark.slow
 def test_kills_lose_nothing_that_was_acknowledged(database_url):
-    done = program.kill(database_url, 4)
-    assert done.startswith("4 kills: ")
+    done = program.kill(database_url, 6)
+    assert done.startswith("6 kills: ")
     assert "the aggregates equal a recount" in done
+
+
+@pytest.mark.slow
+def test_kills_at_the_step_from_older_tables_lose_nothing(tmp_path):
+    names = itertools.count()
+    done = program.kill_steps(lambda: f"sqlite:///{tmp_path}/{next(names)}.db", 3)
+    assert "every row is there" in done
 
 
 def serve_too_early(url, pipe):
@@ -57,7 +65,7 @@ def test_a_collector_that_acknowledges_too_early_is_caught(tmp_path):
 
 def test_a_count_that_is_wrong_is_caught(tmp_path):
     database = program.open_database(str(tmp_path / "x.db"))
-    program.kill(str(tmp_path / "x.db"), 1)
+    program.kill(str(tmp_path / "x.db"), 1, serve=program.serve)
     assert program.recount.differences(database) == []
     with database.writing() as session:
         session.change("UPDATE aggregates SET n = n + 1")

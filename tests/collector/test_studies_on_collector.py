@@ -271,6 +271,15 @@ def test_two_collectors_on_one_postgresql_end_a_round_of_a_survey_once(postgres)
             thread.join()
         assert [(kept.step, len(kept.parts), kept.parts[0].reports) for kept in after] == [(1, 2, filled)] * 2
         assert len({kept.study.round.fingerprint for kept in after}) == 1
+        filled, counted = fill(one, made), one.service.studies._counted
+
+        def too_late(*part):
+            two.service.studies.advance(made["id"], "1")  # the other one is first while this one counts
+            return counted(*part)
+
+        one.service.studies._counted = too_late
+        kept = one.service.studies.advance(made["id"], "1")
+        assert (kept.step, len(kept.parts), kept.parts[1].reports) == (2, 3, filled)
 
 
 def test_a_study_that_cannot_go_on_does_not_stop_the_others(collector, monkeypatch, caplog):

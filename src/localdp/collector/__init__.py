@@ -8,10 +8,11 @@ The path of an upload, and where each step is written:
                                     commit), and only then lets their requests answer 201
     storage/                        tables and SQL, for SQLite and PostgreSQL: one row for each upload
     folding (folding, forgery)      in the background, uploads are tested for forgery and added to the aggregate of
-                                    their plan and UTC day, in the transaction that marks them: each counts once
+                                    their part and UTC day, in the transaction that marks them: each counts once
     studies                         rounds of discoveries and of surveys of sets are counted once, when they end, and
                                     lead to the next ones
-    answers (cached by version)     aggregates of a range of days are merged, estimated and calibrated
+    releases                        what readers see: blocks of whole days, after at least the minimum of new reports
+    answers (cached by version)     what is released of a range of days is merged, estimated and calibrated
 
 What holds at every moment, and what the tests and `make audit` check by killing the process:
 

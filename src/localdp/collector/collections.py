@@ -41,7 +41,7 @@ _UNSEEN = re.compile(
 Joiners (U+200C, U+200D) stay: Persian words and some emoji need them.
 """
 MINIMUM = 100
-"""Reports that a release has at least, unless a collection says otherwise. Decision record 0027 says why."""
+"""Reports that a release has at least, unless a collection says otherwise. Decision record 0028 says why."""
 
 
 @dataclass(frozen=True)

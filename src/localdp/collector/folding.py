@@ -24,7 +24,6 @@ import numpy as np
 
 from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
-from localdp.collector.pools import give_way
 from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT
@@ -98,7 +97,6 @@ class Folder:
                 thread.join()
 
     def _work(self) -> None:
-        give_way()
         pause = self._every
         while not self._stopping.wait(pause):
             started = time.perf_counter()

@@ -33,7 +33,7 @@ _IN_PATH = {
         "The part's fingerprint: the SHA-256 of its document, in hex.",
         {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
     ),
-    "token": ("The id of the token.", {"type": "integer", "minimum": 1}),
+    "token": ("The id of the token.", {"type": "integer", "minimum": 1, "exclusiveMaximum": 10**15}),
 }
 _PROBLEM = {
     "type": "object",

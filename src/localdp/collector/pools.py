@@ -2,20 +2,18 @@
 
 The questions of analysts can take minutes. They are asked one after the other for each collection, and what waits for
 its turn holds no thread, so slow questions about one collection leave threads for those about another. A question that
-takes longer than its time is stopped where Python can be interrupted, and the threads of analysts have a lower
-priority than those that devices wait for.
+takes longer than its time is stopped where Python can be interrupted. (A lower priority of these threads would be
+worse: one that holds Python's global lock and is not given the processor keeps the event loop waiting.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
-import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from localdp.collector.problems import Problem, busy
@@ -26,7 +24,6 @@ DEVICES, OPERATORS = 4, 2
 """Threads for those who upload, and for those who create, list and watch."""
 MOST_QUESTIONS = 64
 """Questions of analysts that may wait, all together; more are answered with 429."""
-_POLITE = 10  # the niceness of the threads of analysts
 
 
 class OverTimeError(Exception):
@@ -39,8 +36,8 @@ class Pools:
     def __init__(self, analysts: int, seconds: float) -> None:
         self._devices = ThreadPoolExecutor(DEVICES, thread_name_prefix="localdp-devices")
         self._operators = ThreadPoolExecutor(OPERATORS, thread_name_prefix="localdp-operators")
-        self._rounds = ThreadPoolExecutor(1, thread_name_prefix="localdp-rounds", initializer=give_way)
-        self._analysts = ThreadPoolExecutor(analysts, thread_name_prefix="localdp-analysts", initializer=give_way)
+        self._rounds = ThreadPoolExecutor(1, thread_name_prefix="localdp-rounds")
+        self._analysts = ThreadPoolExecutor(analysts, thread_name_prefix="localdp-analysts")
         self._seconds = seconds
         self._turns: defaultdict[Hashable, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._asked: Counter[Hashable] = Counter()
@@ -81,13 +78,6 @@ class Pools:
         """End all threads, when what they do is done."""
         for pool in (self._devices, self._operators, self._rounds, self._analysts):
             pool.shutdown()
-
-
-def give_way() -> None:
-    """Let other threads go first, where the system knows priorities of threads."""
-    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _POLITE)
 
 
 class Limited:

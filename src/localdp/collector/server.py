@@ -17,6 +17,7 @@ from localdp.collector.service import Service
 from localdp.errors import InvalidInputError
 
 _SWITCH = 0.0005  # seconds after which a thread lets another one run: the writer must not wait for a busy event loop
+_SEND_BUFFER = 1 << 17  # bytes that the system holds for a connection, about
 _GARBAGE = (
     20_000  # new objects after which Python looks for garbage; with its usual 700 it looks at every tenth request
 )
@@ -48,6 +49,8 @@ def bound(host: str, port: int) -> socket.socket:
         )[0]
         listening = socket.socket(family, kind, number)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Otherwise the system takes some MB for each connection whose other end does not read.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         listening.bind(address)
         listening.listen(2048)
     except (OSError, OverflowError) as error:

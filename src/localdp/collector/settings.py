@@ -44,7 +44,7 @@ class Settings:
     """The pause between two rounds of counting, if little is waiting."""
     keep_days: int | None = None
     """Days after which the bodies of counted uploads are dropped; None keeps them."""
-    answer_time: float = 2.0
+    answer_time: float = 1.0
     """How long an analyst's request waits for uploads that are not counted yet."""
     longest_answer: float = 60.0
     """A question of an analyst that takes longer is stopped, and answered with 503."""

@@ -9,7 +9,8 @@ longer than counting, so a piece is looked at in three ways:
 2. *Every upload with several reports* is screened: whether the sum of its weights is more than four deviations from
    what is expected, and whether a hash function (under `grr`, an item) is more frequent in it than in one honest
    upload of a thousand. Those that stand out are tested whole.
-3. *A few others*, at most `SAMPLED`, are drawn at random and tested whole, for what no screen sees.
+3. *A few others*, at most `SAMPLED` with `SCREENED` reports, are drawn at random and tested whole, for what no screen
+   sees.
 
 Whatever is chosen by screens or at random, an upload is flagged only if the exact test of it fails, so choosing cannot
 raise the rate of false alarms.
@@ -53,7 +54,8 @@ def verdicts(mechanism: Mechanism, rows: Rows, sizes: Counts, random: np.random.
         several &= found == 0
     odd = several & (odd | _odd_draws(mechanism, rows, sizes, starts, several, random))
     others = np.flatnonzero(several & ~odd)
-    drawn = others if others.size <= SAMPLED else random.choice(others, SAMPLED, replace=False)
+    drawn = random.permutation(others)[:SAMPLED]
+    drawn = drawn[np.cumsum(sizes[drawn]) <= SCREENED]
     for place in [*np.flatnonzero(odd).tolist(), *drawn.tolist()]:
         upload = rows[starts[place] : starts[place] + sizes[place]]
         test = plausibility(mechanism, upload, FALSE_ALARMS)

@@ -17,7 +17,7 @@ class FoundAnswer(Answer):
     found: Found
     level: float
 
-    def document(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         return {
             "n": self.found.n,
             "epsilon": self.found.epsilon,

@@ -77,7 +77,7 @@ class EstimatesAnswer(Answer):
             return self._listed(self.hitters)
         return self._rows(None) if self.top is None else self._listed(self.top)
 
-    def document(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """The answer as a JSON value. Tables are objects with one list for each column."""
         fitted, query = self.fitted, self.query
         estimate, prior = fitted.estimate, fitted.calibrated.prior

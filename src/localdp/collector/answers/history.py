@@ -128,7 +128,7 @@ class HistoryAnswer(Answer):
             columns[name] = np.concatenate([numbers[name] for numbers in self._numbers])
         return Table(columns, f"{count} items in {overview.title}")
 
-    def document(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """The answer as a JSON value. Each item has one list for each number, with null where nothing is estimated."""
         series = []
         for place, item in enumerate(self.items):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ MEDIA_TYPES = {
 """The media type of each format."""
 
 _DECIMALS = 3
+_AT_ONCE = 4_096  # values of JSON that are written at once
 _FORMULAS = frozenset("=+-@\t\r\n")
 
 
@@ -43,8 +45,13 @@ class Answer(ABC):
     """An answer that can be sent as JSON, and as a table in CSV or as an Arrow file."""
 
     @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """The answer as a JSON value, in which arrays stand for lists."""
+
     def document(self) -> dict[str, Any]:
         """The answer as a JSON value."""
+        found: dict[str, Any] = _plain(self.content())
+        return found
 
     @abstractmethod
     def table(self) -> Table:
@@ -61,8 +68,7 @@ class Answer(ABC):
         Remarks are in the column `note` of CSV, in its first row, and in the metadata of Arrow.
         """
         if kind == "json":
-            text = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            return Rendered(MEDIA_TYPES[kind], text.encode())
+            return Rendered(MEDIA_TYPES[kind], json_bytes(self.content()))
         if kind == "csv":
             return Rendered(MEDIA_TYPES[kind], files.table_bytes(for_spreadsheets(self.table(), self.remarks), ".csv"))
         return Rendered(MEDIA_TYPES[kind], _arrow(files.table_bytes(self.table(), ".arrow"), self.remarks))
@@ -120,12 +126,50 @@ def shares(frequencies: Vector, n: int) -> Vector:
     return np.round(frequencies / n, _DECIMALS + math.ceil(math.log10(max(n, 1)))) + 0.0
 
 
-def plain(table: Table) -> dict[str, list[Any]]:
-    """The columns of a table as lists that JSON can hold."""
-    return {
-        name: values.tolist() if isinstance(values, np.ndarray) else list(values)
-        for name, values in table.columns.items()
-    }
+def json_bytes(value: Any) -> bytes:
+    """A JSON value as bytes, with arrays as lists: written some thousand numbers at a time.
+
+    `json.dumps` writes a million numbers without letting any other thread run, for seconds, and needs an object for
+    each of them.
+
+    >>> json_bytes({"a": np.arange(3), "b": ["x", None], "c": {}})
+    b'{"a":[0,1,2],"b":["x",null],"c":{}}'
+    """
+    return b"".join(_written(value))
+
+
+def _written(value: Any) -> Iterator[bytes]:
+    if isinstance(value, dict):
+        yield b"{"
+        for place, (name, inner) in enumerate(value.items()):
+            yield (b"," if place else b"") + _dumped(name) + b":"
+            yield from _written(inner)
+        yield b"}"
+    elif isinstance(value, np.ndarray) or (isinstance(value, list) and len(value) > _AT_ONCE):
+        yield b"["
+        for start in range(0, len(value), _AT_ONCE):
+            piece = value[start : start + _AT_ONCE]
+            written = _dumped(piece.tolist() if isinstance(piece, np.ndarray) else piece)
+            yield (b"," if start else b"") + written[1:-1]
+        yield b"]"
+    else:
+        yield _dumped(value)
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value without arrays."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def plain(table: Table) -> dict[str, Any]:
+    """The columns of a table, as arrays or as lists."""
+    return {name: values if isinstance(values, np.ndarray) else list(values) for name, values in table.columns.items()}
 
 
 def one(value: float, decimals: int = 9) -> float | None:

@@ -24,7 +24,7 @@ class ResultAnswer(Answer):
     notes: tuple[str, ...]
     chosen: str
 
-    def document(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         tables = {name: {"title": one.title, "columns": plain(_exact(one))} for name, one in self.tables.items()}
         return {**self.about, "notes": list(self.notes), "tables": tables}
 

@@ -28,7 +28,7 @@ function meter(name, share) {
 /** What somebody with many fake devices could do. */
 export function forgeryCard(plan) {
   const { fake_users: forged, suspect_reports: suspect } = plan.progress;
-  const flagged = suspect ? h("p", { class: "warning" }, `${suspect} of the reports look forged. They are counted, because an honest report may look so by chance.`) : null;
+  const flagged = suspect ? h("p", { class: "warning" }, `${suspect} of the reports look forged. They are left out of the shares; an administrator can list them, and take them in.`) : null;
   return card("Exposure to forged reports",
     "Nobody can see whether a private report is honest. This is what fake devices could do to the result.",
     flagged, forged ? forged.sentences.map((one) => h("p", {}, one)) : h("p", {}, "This is known when the first reports are there."));

@@ -68,7 +68,11 @@ _ESTIMATES = (
     TO,
     _PRIOR,
     Parameter("top", "Only the most frequent items.", {"type": "integer", "minimum": 1, "maximum": MOST_OF_TOP}),
-    Parameter("threshold", "Only heavy hitters: above this number of users, or share such as 0.5%."),
+    Parameter(
+        "threshold",
+        "Only heavy hitters: above this number of users, or share such as 0.5%.",
+        {"type": "string", "minLength": 1, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"},
+    ),
     Parameter("rule", "How heavy hitters are chosen.", {"enum": list(RULES)}),
     Parameter("fdr", "With the rule fdr: the share of false ones among the hitters.", _NUMBER),
     _LEVEL,

@@ -150,7 +150,7 @@ def _checked(data: bytes, collection: Collection) -> Aggregate:
 
 DAY = {"type": "string", "format": "date"}
 FROM = Parameter("from", "The first day, in UTC; all days by default.", DAY)
-TO = Parameter("to", "The last day, in UTC.", DAY)
+TO = Parameter("to", "The last day, in UTC; not before the first one.", DAY)
 _BINARY = {"type": "string", "format": "binary"}
 _DONE = {
     201: ("Added.", {"application/json": STATUS}),

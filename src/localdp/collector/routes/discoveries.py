@@ -247,7 +247,9 @@ RESULT = {
         },
     )
 }
-_ROUND = Parameter("round", "The number of the round to end.", {"type": "integer", "minimum": 0}, required=True)
+_ROUND = Parameter(
+    "round", "The number of the round to end.", {"type": "integer", "minimum": 0, "maximum": 999_999}, required=True
+)
 _LEVEL = Parameter(
     "level", "How probable it is that an interval holds the true frequency.",
     {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.9},

@@ -55,7 +55,7 @@ async def one(service: Service, request: Request) -> Response:
         progress = service.answering.progress(collection, found["counted"], found["suspect"])
         return {**found, "days": _by_day(service, collection), "progress": progress}
 
-    return json_response(await service.pools.for_operators(answer))
+    return json_response(await service.pools.for_analysts((collection.id, "plan"), answer))
 
 
 async def document(service: Service, request: Request) -> Response:

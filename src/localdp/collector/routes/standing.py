@@ -20,7 +20,8 @@ from localdp.validation import shown
 
 MOST_AT_ONCE = 1_000
 """Uploads that can be listed, or moved, at once."""
-_WAYS = {"back": TAKEN_BACK, "in": COUNTED}
+_BACK, _IN = "back", "in"
+_WAYS = {_BACK: TAKEN_BACK, _IN: COUNTED}
 
 
 async def every(service: Service, request: Request) -> Response:
@@ -28,9 +29,9 @@ async def every(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
     given = request.query_params
     name = one_of(given.get("standing", "suspect"), "standing", tuple(NAMES.values()))
-    after = int(given["after"]) if _is_number(given.get("after", "0")) and "after" in given else 0
-    if "after" in given and not _is_number(given["after"]):
-        raise invalid(f'"after" is the number of an upload, not {shown(given["after"], 60)}')
+    after = given.get("after", "0")
+    if not _is_number(after):
+        raise invalid(f'"after" is the number of an upload, not {shown(after, 60)}')
     most = whole_number(given.get("most"), "most") or 100
     if most > MOST_AT_ONCE:
         raise invalid(f'"most" is at most {MOST_AT_ONCE:,}, not {most}')
@@ -38,7 +39,7 @@ async def every(service: Service, request: Request) -> Response:
 
     def answer() -> list[dict[str, Any]]:
         with service.database.reading() as session:
-            return [_described(one) for one in uploads.listed(session, collection.where, standing, after, most)]
+            return [_described(one) for one in uploads.listed(session, collection.where, standing, int(after), most)]
 
     return json_response({"uploads": await service.pools.for_operators(answer)})
 
@@ -48,7 +49,9 @@ async def move(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
     body = await json_body(service, request)
     numbers = body.get("uploads") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or set(body) != {"take", "uploads"} or body["take"] not in _WAYS:
+    if isinstance(numbers, list):  # 7.0 is a whole number in JSON
+        numbers = [int(one) if isinstance(one, float) and one.is_integer() else one for one in numbers]
+    if not isinstance(body, dict) or set(body) != {"take", "uploads"} or body["take"] not in (_BACK, _IN):
         raise invalid('uploads are taken back by {"take": "back", "uploads": [12, 34]}, and in by "in"')
     if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_AT_ONCE or not all(map(_is_id, numbers)):
         raise invalid(f'"uploads" is a list of 1 to {MOST_AT_ONCE:,} numbers of uploads, as they are listed')
@@ -110,7 +113,9 @@ _REQUEST = {
 _MOVED = {"type": "object", "required": ["moved"], "properties": {"moved": {"type": "integer"}}}
 _QUERY = (
     Parameter("standing", "Which uploads.", {"enum": list(NAMES.values()), "default": "suspect"}),
-    Parameter("after", "Only uploads with larger numbers.", {"type": "integer", "minimum": 0}),
+    Parameter(
+        "after", "Only uploads with larger numbers.", {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15}
+    ),
     Parameter("most", "So many at most.", {"type": "integer", "minimum": 1, "maximum": MOST_AT_ONCE, "default": 100}),
 )
 

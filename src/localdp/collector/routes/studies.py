@@ -264,7 +264,10 @@ STUDY = {
 }
 _ONE = {"application/json": STUDY}
 _LIST = {"type": "object", "required": ["studies"], "properties": {"studies": {"type": "array", "items": STUDY}}}
-_PLACE = Parameter("place", "The place of the device, if several parts are under way.", {"type": "integer"})
+_PLACE = Parameter(
+    "place", "The place of the device, if several parts are under way.",
+    {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15},
+)  # fmt: skip
 _KEY = Parameter("part", "The key of a part to end, so that nothing happens if it is over already.")
 _FORMAT = Parameter("format", "How the answer is written.", {"enum": list(FORMATS), "default": "json"})
 _TABLE = Parameter("table", "Which table CSV and Arrow hold; the first by default.")

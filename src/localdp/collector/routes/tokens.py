@@ -108,12 +108,18 @@ _REQUEST = {
     "additionalProperties": False,
     "properties": {
         "scope": {"enum": list(SCOPES)},
-        "name": {"type": "string", "maxLength": _LONGEST_NAME},
-        "plan": {"type": "string", "description": "With the scope write: for this plan, or this study, only."},
+        "name": {
+            "type": "string",
+            "maxLength": _LONGEST_NAME,
+            "description": "One line, without characters that cannot be printed.",
+        },
+        "plan": {"type": ["string", "null"], "description": "With the scope write: for this study only."},
     },
 }
 _LIST = {"type": "object", "properties": {"tokens": {"type": "array", "items": _TOKEN}}}
-_ID = Parameter("id", "The id of the token.", {"type": "integer", "minimum": 1}, required=True)
+_ID = Parameter(
+    "id", "The id of the token.", {"type": "integer", "minimum": 1, "exclusiveMaximum": 10**15}, required=True
+)
 _GONE = {204: ("Revoked.", dict[str, Any]())}
 
 ROUTES = (

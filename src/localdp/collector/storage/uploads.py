@@ -11,7 +11,7 @@ from localdp.collector.storage import usage
 from localdp.collector.storage.database import AGGREGATE, BATCH, Database, NewUpload, Session, Where
 
 KEY_BYTES = 16
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 8 << 20
 """Bytes of bodies that are read at once, about."""
 _LISTED = 4_096  # uploads whose sizes are looked at before bodies are read
 
@@ -148,13 +148,16 @@ def stored(
     days: tuple[int, int],
     kind: int = BATCH,
     most_bytes: int = PIECE_BYTES,
+    *,
+    only_waiting: bool = False,
 ) -> Iterator[list[Stored]]:
-    """Yield the uploads of a part from day to day, in pieces of about so many bytes.
+    """Yield the uploads of a part from day to day, in pieces of about so many bytes; or only those not counted yet.
 
     Each piece is a transaction of its own, so that a slow reader holds nothing up. What is stored in the meantime is
     left out.
     """
-    here = "collection = ? AND part = ? AND kind = ? AND day BETWEEN ? AND ?"
+    waiting = " AND folded = 0" if only_waiting else ""  # there is an index for these
+    here = f"collection = ? AND part = ? AND kind = ? AND day BETWEEN ? AND ?{waiting}"
     with database.reading() as session:
         ((last,),) = session.execute("SELECT COALESCE(MAX(seq), 0) FROM uploads")
     done = 0
