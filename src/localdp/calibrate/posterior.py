@@ -43,6 +43,7 @@ _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
 # An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
 # down), so that 5.0000000001 does not become 6.
 _SLACK = 1e-9
+_MANY = 5_000  # quantiles; for more, estimates are rounded to the grid
 _MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
 
@@ -178,10 +179,17 @@ class Posterior(Frozen, AnyPosterior):
         """
         if self._noiseless:
             return self.nodes[self._nearest_nodes()][items]
-        asked, starts, counts = np.unique(items, return_index=True, return_counts=True)
+        x = self.estimates[items]
+        if x.size > _MANY and self.prior.atoms is None:
+            # Estimates that differ by less than a cell of the grid have the same posterior, nearly.
+            cell = self.noise.deviation / _CELLS
+            x = np.clip(np.rint(x / cell) * cell, *self._span)
+        asked, which = np.unique(x, return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        starts = np.searchsorted(which[order], np.arange(asked.size + 1))
         found = np.empty(levels.size)
-        for place, total, k in self._cumulative(self.estimates[asked]):
-            part = slice(starts[place], starts[place] + counts[place])
+        for place, total, k in self._cumulative(asked):
+            part = order[starts[place] : starts[place + 1]]
             found[part] = cumulative.quantiles(total, k, levels[part])
         return np.rint(found)
 

@@ -57,7 +57,10 @@ def check_sums_to_one(family: Prior, seed: int = 0) -> None:
 
 
 def check_posterior_mean(family: Prior, seed: int = 0) -> None:
-    """The posterior mean must equal the plain sum over all frequencies, to a relative 1e-6 (1e-4 for priors in cells).
+    """The posterior mean must equal the plain sum over all frequencies, to a relative 1e-6.
+
+    With `edges` it is 1e-5, since a panel that ends at a step, halfway between two whole numbers, differs from the sum
+    over these by a 24th of the slope there; for priors in cells it is 1e-4.
 
     Catches nodes that are too coarse for this prior. It tries noise that is the same for all items, and noise that
     grows with the frequency.
@@ -84,7 +87,7 @@ def check_posterior_mean(family: Prior, seed: int = 0) -> None:
             worst = int(np.argmax(off))
             # A prior in cells has a small step at the end of each, and sums do not stop there.
             require(
-                off[worst] < (1e-4 if isinstance(fitted, CellPrior) else 1e-6),
+                off[worst] < (1e-4 if isinstance(fitted, CellPrior) else 1e-5 if fitted.edges.size else 1e-6),
                 f"{fitted!r} with noise of deviation {deviation:g}: for the estimate {x[worst]:.6g} the posterior mean "
                 f"is {found[worst]:.10g}; the sum over all frequencies gives {exact[worst]:.10g}. The sums of the "
                 "library step over something: set `edges` to where the mass function has a step or a kink, `feature` "

@@ -23,6 +23,7 @@ from localdp.types import Places, Vector
 _LEFT_OUT = 0.005  # expected number of items above t that are left out
 _WORLDS = (100, 1_000)  # the fewest and the most worlds
 _NUMBERS = 10_000_000  # about how many frequencies to draw in all; if many items may exceed t, there are fewer worlds
+_UNLIKELY = 0.02  # chances up to this one are drawn by the number of worlds
 _BLOCK = 1 << 22  # random levels held in memory together
 
 
@@ -80,14 +81,23 @@ def top_probabilities(chances: Vector, k: int, quantiles_of: Callable[[Places, V
 def _exceeding(chances: Vector, worlds: int, rng: np.random.Generator) -> tuple[Places, Places, Vector]:
     """Every case of an item that exceeds t in a world: the item, the world, and the level of its distribution.
 
-    An item exceeds t with probability `chance`: exactly when its random level is above 1 - chance.
+    Items ascend. An item exceeds t with probability `chance`: exactly when its random level is above 1 - chance. For
+    unlikely items, first the number of worlds is drawn, and then which they are. (One that is drawn twice counts once,
+    which makes a chance c smaller by less than c^2/2.)
     """
+    likely = chances > _UNLIKELY
     rows = max(1, _BLOCK // worlds)
-    parts = []
-    for start in range(0, chances.size, rows):
-        part = chances[start : start + rows, None]
-        levels = rng.random((part.size, worlds))
-        item, world = np.nonzero(levels > 1 - part)
-        parts.append((item + start, world, levels[item, world]))
-    items, places, reached = zip(*parts, strict=True)
-    return np.concatenate(items), np.concatenate(places), np.concatenate(reached)
+    dense, parts = np.flatnonzero(likely), []
+    for start in range(0, dense.size, rows):
+        items = dense[start : start + rows]
+        levels = rng.random((items.size, worlds))
+        item, world = np.nonzero(levels > 1 - chances[items, None])
+        parts.append((items[item], world))
+    rare = np.flatnonzero(~likely)
+    item = np.repeat(rare, rng.binomial(worlds, chances[rare]))
+    pairs = np.unique(item * worlds + rng.integers(0, worlds, item.size))
+    parts.append((pairs // worlds, pairs % worlds))
+    items, places = (np.concatenate(side) for side in zip(*parts, strict=True))
+    order = np.argsort(items, kind="stable")
+    items, places = items[order], places[order]
+    return items, places, 1 - chances[items] * rng.random(items.size)

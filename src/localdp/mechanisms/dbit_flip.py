@@ -50,6 +50,7 @@ from localdp.types import Counts, Flags, Indices, Rows
 from localdp.validation import checked_amount, checked_size
 
 _FEW = 8  # answers, unless a number is given: a report of some bytes
+_MOST_AT_ONCE = 1_000_000_000  # users that NumPy's hypergeometric numbers are drawn from
 _MOST = 1 << 12  # answers: drawing different items takes time that grows with the square of their number
 
 Fields = NDArray[np.uint64]
@@ -153,6 +154,40 @@ class DBitFlip(PureMechanism):
         lit = self._items(fields)[fields >> np.uint64(self.item_bits) != 0]
         return np.bincount(lit.astype(np.int64), minlength=self.size).astype(np.int64)
 
+    def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
+        """Random counts with exactly the law of running every user, in time that grows with the items alone.
+
+        The items are visited one after the other. A user who has still to draw r of the d' items that are left draws
+        this one with probability r/d', whatever was drawn before. So it suffices to know how many users have each r:
+        apart for those whose held item was visited already, because the holders of an item are a random part of the
+        others.
+        """
+        rng = np.random.default_rng(seed)
+        ends = np.cumsum(frequencies)
+        counts = np.zeros(self.size, np.int64)
+        for start in range(0, int(ends[-1]), _MOST_AT_ONCE):
+            part = np.diff(np.clip(ends, start, start + _MOST_AT_ONCE), prepend=start)
+            counts += self._simulate_some(np.asarray(part, np.int64), rng)
+        return counts
+
+    def _simulate_some(self, frequencies: Counts, rng: np.random.Generator) -> Counts:
+        left = np.arange(self.answers + 1)
+        before, after = np.zeros(left.size, np.int64), np.zeros(left.size, np.int64)
+        before[-1] = int(frequencies.sum())
+        keep, noise = self.keep / 2**self.width, self.noise / 2**self.width
+        counts = np.zeros(self.size, np.int64)
+        for item, holders in enumerate(frequencies.tolist()):
+            chances = np.minimum(left / (self.size - item), 1.0)  # nobody has more to draw than there are left
+            own = _random_part(before, holders, rng)
+            before -= own
+            drawn = [rng.binomial(users, chances) for users in (own, before, after)]
+            counts[item] = rng.binomial(drawn[0].sum(), keep) + rng.binomial(drawn[1].sum() + drawn[2].sum(), noise)
+            for users, some in zip((own, before, after), drawn, strict=True):
+                users -= some
+                users[:-1] += some[1:]
+            after += own
+        return counts
+
     def validate_counts(self, counts: Counts, n: int) -> None:
         total = exact_sum(counts)
         if total > n * self.answers:
@@ -190,3 +225,13 @@ class DBitFlip(PureMechanism):
     @property
     def _randomize_work(self) -> int:
         return 8 * self.answers  # changing it changes all seeded results
+
+
+def _random_part(users: Counts, size: int, rng: np.random.Generator) -> Counts:
+    """How many of each kind are among `size` users that are drawn at random from those with these numbers of kinds."""
+    found, others = np.zeros_like(users), int(users.sum())
+    for kind in np.flatnonzero(users).tolist():
+        others -= int(users[kind])
+        found[kind] = rng.hypergeometric(int(users[kind]), others, size)
+        size -= int(found[kind])
+    return found
