@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.combined import Combined
     from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
+    from localdp.structures import Structure
 
 _NO_NOISE = 0.01  # a smaller deviation than this is none: estimates are frequencies up to rounding
 
@@ -168,13 +169,21 @@ class Estimate(Frozen, Frequencies):
         return confidence
 
     def calibrate(
-        self, prior: Prior | FittedPrior | str = "auto", method: str | None = None, *, warn: bool = True
+        self,
+        prior: Prior | FittedPrior | str = "auto",
+        method: str | None = None,
+        *,
+        structure: Structure | None = None,
+        warn: bool = True,
     ) -> Calibrated:
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
         or "mle" for the paper's families), or a prior that was fitted before and is used as it is. With the paper's
         families all items have the same variance, as in the paper; with ours, frequent items have more.
+
+        `structure` says how the items belong together: `Ordered()`, `Crossed((rows, columns))`, `Like(previous)` or one
+        of your own. It is averaged with the prior "auto" by evidence, and `notes` says what the data think of it.
 
         The prior is fitted now. The posterior is computed when an attribute of the result first needs it, such as
         `frequencies` or `interval`. Estimates that contradict their noise or their total are warned of, or with
@@ -185,6 +194,7 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
+        from localdp.estimate.structured import checked_structure, with_structure
         from localdp.priors import FittedPrior, observations_of, prior_of
 
         if self.origin is not None:
@@ -193,6 +203,8 @@ class Estimate(Frozen, Frequencies):
                 "noise: calibrate the estimates themselves, then post-process what that gives"
             )
         family = prior_of(prior)
+        if structure is not None:
+            checked_structure(structure, family, self)
         if isinstance(family, FittedPrior) and method is not None:
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes if warn else ():
@@ -203,7 +215,7 @@ class Estimate(Frozen, Frequencies):
             fitted = family
         else:
             fitted = family.fit(observations_of(*observed, self.n, self.total), method)
-        return Calibrated(
+        calibrated = Calibrated(
             observed[0],
             self.n,
             self.domain,
@@ -214,6 +226,7 @@ class Estimate(Frozen, Frequencies):
             doubts=self.notes,
             doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
+        return calibrated if structure is None else with_structure(calibrated, structure, self)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

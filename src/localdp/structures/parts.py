@@ -1,0 +1,158 @@
+r"""The parts that a posterior with structure is the average of.
+
+A part is the posterior under one model: it knows the mean and the variance of every cell, the points of a cell's
+distribution, and the mean and variance of any weighted sum of cells.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from localdp.structures.cell_integrals import placed, tilted
+from localdp.structures.field import Field
+from localdp.structures.fit import Fit
+from localdp.structures.likelihood import CellLikelihood
+from localdp.types import Vector
+
+_PULLS = 3  # tries to make the means add up to the total
+
+FINE = 20
+"""Nodes on each side of the mode, for intervals."""
+
+
+class Part(ABC):
+    """The posterior of all cells under one model."""
+
+    @property
+    @abstractmethod
+    def moments(self) -> tuple[Vector, Vector]:
+        """The mean and the variance of every cell."""
+
+    @abstractmethod
+    def points(self, rows: slice) -> tuple[Vector, Vector]:
+        """Points of the distributions of these cells and their probabilities, a row for each cell."""
+
+    @abstractmethod
+    def sum_moments(self, weights: Vector) -> tuple[float, float]:
+        """The mean and the variance of the sum of weight times frequency."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSum:
+    """What the known total says about the cells of a part.
+
+    `missing` is the total less what the cells add up to without it, `variance` the variance of that sum, and `shares`
+    the covariance of every cell with it.
+    """
+
+    missing: float
+    variance: float
+    shares: Vector
+
+    @property
+    def log_density(self) -> float:
+        """The logarithm of the density of the total."""
+        return -0.5 * (self.missing**2 / self.variance + float(np.log(2 * np.pi * self.variance)))
+
+
+class StructuredPart(Part):
+    """The posterior for given strengths, once the total is known if it is."""
+
+    def __init__(
+        self, field: Field, likelihood: CellLikelihood, start: Vector, fit: Fit, total: float | None = None
+    ) -> None:
+        self.field, self.likelihood, self.start, self.fit, self.total = field, likelihood, start, fit, total
+
+    @cached_property
+    def own(self) -> Vector:
+        """The variances that the ground does not explain."""
+        cells = self.fit.cells
+        return np.maximum(cells.variance - cells.slope**2 * cells.ground_variance, 0.0)
+
+    @cached_property
+    def known_sum(self) -> KnownSum | None:
+        """What the total says; None if it is not known."""
+        if self.total is None:
+            return None
+        covariance = self._covariance_with(np.ones(self.start.size))
+        variance = max(float(covariance.sum()), 1 / 12)
+        return KnownSum(self.total - float(self.fit.cells.mean.sum()), variance, covariance)
+
+    @cached_property
+    def _pull(self) -> float:
+        """How far the total must seem to be away, so that the means add up to it."""
+        known = self.known_sum
+        if known is None:
+            return 0.0
+        pull = known.missing
+        for _ in range(_PULLS):
+            pull += self._total - float(self._moments_at(pull)[0].sum())
+        return pull
+
+    @property
+    def evidence(self) -> float:
+        """The log-evidence of this part, given the total if it is known."""
+        known = self.known_sum
+        return self.fit.evidence + (0.0 if known is None else known.log_density)
+
+    @property
+    def settled(self) -> bool:
+        return self.fit.settled
+
+    @cached_property
+    def moments(self) -> tuple[Vector, Vector]:
+        return self._moments_at(self._pull)
+
+    def _moments_at(self, pull: float) -> tuple[Vector, Vector]:
+        cells = self.fit.cells
+        count = cells.mean.size
+        f, shares = np.exp(cells.nodes.eta).reshape(count, -1), cells.shares.reshape(count, -1)
+        shares = self._given_total(f, shares, slice(None), pull)
+        mean = (shares * f).sum(axis=1)
+        return mean, (shares * (f - mean[:, None]) ** 2).sum(axis=1)
+
+    def points(self, rows: slice) -> tuple[Vector, Vector]:
+        fit = self.fit
+        own = fit.deviations.variances(self.field.ground.doubts[rows])
+        m, s = (self.start + fit.ground_mean)[rows], fit.ground_variance[rows]
+        nodes = placed(self.likelihood, rows, m, s[:, None] + own, FINE)
+        cells = tilted(nodes, fit.deviations.log_shares, m, s, own)
+        f, shares = np.exp(nodes.eta).reshape(m.size, -1), cells.shares.reshape(m.size, -1)
+        return f, self._given_total(f, shares, rows, self._pull)
+
+    def sum_moments(self, weights: Vector) -> tuple[float, float]:
+        covariance = self._covariance_with(weights)
+        value, variance = float(weights @ self.moments[0]), float(weights @ covariance)
+        known = self.known_sum
+        if known is not None:
+            with_sum = float(weights @ known.shares)
+            value += with_sum / known.variance * (self._total - float(self.moments[0].sum()))
+            variance -= with_sum**2 / known.variance
+        return value, max(variance, 0.0)
+
+    @property
+    def _total(self) -> float:
+        return 0.0 if self.total is None else self.total
+
+    def _covariance_with(self, weights: Vector) -> Vector:
+        """The covariance of every cell with a weighted sum of all, without the total."""
+        slope = self.fit.cells.slope
+        through = self.field.spread(self.fit.factor.solve(self.field.gathered(slope * weights)))
+        return self.own * weights + slope * through
+
+    def _given_total(self, f: Vector, shares: Vector, rows: slice, pull: float) -> Vector:
+        """The probabilities of points, once the total is known."""
+        known = self.known_sum
+        if known is None:
+            return shares
+        mean, variance = self.fit.cells.mean[rows], np.maximum(self.fit.cells.variance[rows], 1e-12)
+        share = known.shares[rows]
+        slope = share / variance
+        rest = np.maximum(known.variance - share * slope, 1 / 12)
+        logs = -0.5 * (pull - slope[:, None] * (f - mean[:, None])) ** 2 / rest[:, None]
+        found = shares * np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
