@@ -2,6 +2,7 @@
 
 from localdp.structures.base import Ground, Structure
 from localdp.structures.crossed import Crossed
+from localdp.structures.like import Like
 from localdp.structures.ordered import Ordered
 
-__all__ = ["Crossed", "Ground", "Ordered", "Structure"]
+__all__ = ["Crossed", "Ground", "Like", "Ordered", "Structure"]

@@ -94,6 +94,10 @@ class Structure(ABC):
             doubts=np.zeros(cells),
         )
 
+    def grounds(self, cells: int) -> tuple[Ground, ...]:
+        """The grounds that are averaged by evidence: one, unless a structure knows several kinds."""
+        return (self.ground(cells),)
+
     def check(self, cells: int) -> None:
         """Raise `InvalidInputError` if a table with so many cells cannot have this structure."""
         if cells < 2:

@@ -2,54 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from localdp.priors import Noise, NoiseByItem
-from localdp.structures.base import FREE, Structure
+from localdp.structures.base import FREE, Ground, Structure
 from localdp.structures.deviations import TAUS, Deviations
 from localdp.structures.exchangeable import ExchangeablePart
-from localdp.structures.field import Field
+from localdp.structures.few_cells import FEW, SummedPart
+from localdp.structures.field import Field, NotPositiveError
 from localdp.structures.fit import first_sites, fit
-from localdp.structures.likelihood import CellLikelihood
-from localdp.structures.parts import Part, StructuredPart
+from localdp.structures.laplace import Table, ground_covariance, laplace_fit
+from localdp.structures.likelihood import CellLikelihood, Likelihood
+from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
-from localdp.structures.search import Averaged, Point, averaged, strengths_at
+from localdp.structures.search import Averaged, Point, averaged, joined, strengths_at
 from localdp.types import Vector
-
-_BEGIN_TAU = 6
-_BEGIN_RHO = 0.02
 
 LEAST_SHARE = 1e-3
 """What has less weight than this in the average is left out."""
 
+_BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
+_RHO = 0.02
 
-def structured_parts(
-    structure: Structure, likelihood: CellLikelihood, total: float | None, dense: bool | None = None
-) -> Averaged[StructuredPart]:
-    """The posterior under the structure alone, for the strengths that matter."""
-    ground = structure.ground(likelihood.cells)
-    field = Field(ground, dense)
-    everything = total if total is not None else max(float(likelihood.estimates.sum()), 1.0)
-    shape = ground.start - np.log(np.exp(ground.start - ground.start.max()).mean()) - ground.start.max()
-    start: Vector = np.log(everything / likelihood.cells) + shape
+FitAt = Callable[[Point, Part | None], Part]
+
+
+def structured(
+    structure: Structure, likelihood: Likelihood, total: float | None, dense: bool | None = None
+) -> Averaged[Part]:
+    """The posterior under the structure alone, for all strengths that matter.
+
+    `total` is the sum of all cells, if it is known. `dense` chooses how the ground is solved for; for tests.
+    """
+    structure.check(likelihood.cells)
+    everything = []
+    for ground in structure.grounds(likelihood.cells):
+        start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
+        if likelihood.cells <= FEW:
+            fit_at = _summed(Field(ground), likelihood, start, total)
+        elif isinstance(likelihood, CellLikelihood):
+            fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
+        else:
+            fit_at = _around_the_mode(Field(ground), likelihood, start, total)
+        everything.append(averaged(fit_at, len(ground.penalties), _BEGIN_TAU))
+    return joined(everything)
+
+
+def _start(ground: Ground, total: float) -> Vector:
+    """The logarithms of frequencies that add up to the total and have the shape that the ground starts from."""
+    top = float(ground.start.max())
+    return np.asarray(ground.start - top - np.log(np.exp(ground.start - top).sum()) + np.log(max(total, 1.0)))
+
+
+def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits where every cell has an estimate of its own."""
     first = first_sites(likelihood, start)
+    # A level that is free beforehand makes every total equally likely, on a scale of logarithms.
+    level = 0.0 if total is None else float(np.log(FREE * np.sqrt(2 * np.pi) * max(total, 1.0)))
 
-    def fit_at(point: Point, near: StructuredPart | None) -> StructuredPart:
-        strengths = strengths_at(point, ground.strengths)
-        rho = _BEGIN_RHO if near is None else near.fit.deviations.rho
-        law = Deviations(TAUS[point[-1]], rho)
-        found = fit(field, likelihood, start, strengths, law, first if near is None else near.fit.sites)
-        if not found.settled and near is not None:
-            found = fit(field, likelihood, start, strengths, Deviations(law.tau, _BEGIN_RHO), first)
-        return StructuredPart(field, likelihood, start, found, total)
+    def fit_at(point: Point, near: Part | None) -> Part:
+        strengths, tau = strengths_at(point, field.ground.strengths), TAUS[point[-1]]
+        try:
+            found = None
+            if isinstance(near, StructuredPart):
+                law = Deviations(tau, near.fit.deviations.rho)
+                found = fit(field, likelihood, start, strengths, law, near.fit.sites)
+            if found is None or not found.settled:
+                found = fit(field, likelihood, start, strengths, Deviations(tau, _RHO), first)
+        except NotPositiveError:
+            return Unusable()
+        return StructuredPart(field, likelihood, start, found, total, level)
 
-    found = averaged(fit_at, len(ground.penalties), _BEGIN_TAU)
-    if total is None:
-        return found
-    level = float(np.log(FREE * np.sqrt(2 * np.pi) * total))
-    return Averaged(found.fits, found.weights, found.evidence + level)
+    return fit_at
+
+
+def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits where observations mix the cells."""
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        try:
+            ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
+            eta = getattr(near, "eta", start)
+            law = Deviations(TAUS[point[-1]], _RHO)
+            return laplace_fit(likelihood, Table(total), start, ground, field.ground.doubts, law, eta)
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return Unusable()
+
+    return fit_at
+
+
+def _summed(field: Field, likelihood: Likelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits of a few cells."""
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        del near
+        try:
+            ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
+            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8
+            return SummedPart(likelihood, Table(total), start, ground + np.diag(own), TAUS[point[-1]])
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return Unusable()
+
+    return fit_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +115,8 @@ class Calibration:
 
     structure: Structure
     posterior: StructuredPosterior
+    share: float
+    """The weight of the structure; the rest is that of the exchangeable prior."""
     notes: tuple[str, ...]
 
 
@@ -68,10 +127,8 @@ def calibration(
 
     `noise` is that of the estimates of `exchangeable`, which are moved to add up to the total if it is known.
     """
-    estimates, total = exchangeable.estimates, exchangeable.total
-    structure.check(estimates.size)
-    likelihood = CellLikelihood(estimates, noise.usable(n))
-    found = structured_parts(structure, likelihood, total)
+    total = exchangeable.total
+    found = structured(structure, CellLikelihood(exchangeable.estimates, noise.usable(n)), total)
     gain = found.evidence - exchangeable.log_evidence()
     share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))
     parts: list[Part] = []
@@ -84,22 +141,21 @@ def calibration(
         weights.append(1 - share)
     shares = np.array(weights)
     posterior = StructuredPosterior(parts, shares / shares.sum(), float(n), total)
-    return Calibration(structure, posterior, (_note(structure, found, gain, share),))
+    return Calibration(structure, posterior, share, (_note(structure, found, gain, share),))
 
 
-def _note(structure: Structure, found: Averaged[StructuredPart], gain: float, share: float) -> str:
+def _note(structure: Structure, found: Averaged[Part], gain: float, share: float) -> str:
     """What the data think of the structure."""
     if share >= 0.99:
-        verdict = "the data agree with the structure"
+        verdict = "the data agree with this structure"
     elif share <= 0.01:
-        verdict = "the data do not have this structure, so it is not used"
+        verdict = "the data do not have this structure, and it is not used"
     else:
-        verdict = "the data do not say clearly whether they have this structure, so it is used in part"
-    tau, rho = (
-        float(found.weights @ np.array([getattr(part.fit.deviations, name) for part in found.fits]))
-        for name in ("tau", "rho")
-    )
+        verdict = "the data do not say clearly whether they have this structure, and it is used in part"
+    tau = float(found.weights @ np.array([part.tau for part in found.fits]))
+    out = float(found.weights @ np.array([part.rho for part in found.fits]))
+    single = f"single cells deviate from it by about {np.expm1(tau):.0%}"
     return (
-        f"{structure.name}: {verdict} (weight {share:.0%}, log of the evidence {gain:+.1f} beside auto); single cells "
-        f"deviate by about {np.expm1(tau):.0%}, and {rho:.1%} of them stand out"
+        f"{structure.name}: {verdict} (weight {share:.0%}; log-evidence {gain:+.1f} beside an exchangeable prior); "
+        f"{single}{f', and {out:.1%} of them stand out' if out else ''}"
     )

@@ -19,7 +19,7 @@ from localdp.structures.likelihood import CellLikelihood
 from localdp.types import Vector
 
 _REACH = 4.8  # nodes go this many widths to each side
-SIDE = 7
+SIDE = 6
 """Nodes on each side of the mode."""
 
 _STEPS = 12  # of Newton's method for the mode
@@ -33,6 +33,8 @@ class Nodes:
 
     eta: Vector
     logs: Vector
+    likely: Vector
+    """The largest log-likelihood of every cell at its nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ def placed(likelihood: CellLikelihood, rows: slice, m: Vector, variances: Vector
     spacing = np.where(positions == 0, (left + right) / 2, spacing) * (_REACH / side)
     cells = eta.shape[0]
     logs = likelihood.log(np.exp(eta).reshape(cells, -1), rows).reshape(eta.shape)
-    return Nodes(eta, logs + np.log(spacing))
+    return Nodes(eta, logs + np.log(spacing), logs.max(axis=(1, 2)))
 
 
 def tilted(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) -> Tilted:

@@ -18,7 +18,7 @@ from localdp.types import Vector
 STANDING_OUT = 1.5
 """The deviation, as a logarithm, of cells that stand out."""
 
-TAUS = (0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
+TAUS = (0.0, 0.08, 0.16, 0.32, 0.64, 1.28)
 """The values of tau that are averaged over."""
 
 

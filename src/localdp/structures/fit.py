@@ -37,6 +37,7 @@ MOST_OUT = 0.25
 
 _PLACED_ANEW = (0, 2, 6)  # rounds in which the nodes of the cells are placed anew
 _LEAST_STEP, _HALVINGS = 0.2, 8
+_LEAST_WITHOUT = 0.02  # a cell that says more than 98% of what is known about its ground begins anew
 _LEAST = 1e-9  # the least precision that a cell tells the ground
 _EXPECTED_OUT = 0.02  # the share of cells that stand out, before any is seen; it counts as much as 10 cells
 _PRIOR_CELLS = 10.0
@@ -121,8 +122,10 @@ def fit(
     for number in range(MOST_ROUNDS):
         coefficients = factor.solve(field.gathered(b))
         mean, variance = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
-        precision = np.maximum(1 / variance - w, 1e-3 / variance)
-        m, s = (mean / variance - b) / precision, 1 / precision
+        without = 1 - w * variance
+        usable = without > _LEAST_WITHOUT
+        precision = np.where(usable, without, 1.0) / variance
+        m, s = np.where(usable, (mean / variance - b) / precision, mean), 1 / precision
         law = Deviations(deviations.tau, rho)
         own = law.variances(field.ground.doubts)
         if nodes is None or number in _PLACED_ANEW:
@@ -137,8 +140,8 @@ def fit(
         last = mean
         out = cells.part_shares[:, 1].sum()
         rho = min(float((out + _EXPECTED_OUT * _PRIOR_CELLS) / (likelihood.cells + _PRIOR_CELLS)), MOST_OUT)
-        told = 1 / cells.ground_variance - precision
-        shifted = (cells.ground_mean - start) / cells.ground_variance - m * precision
+        told = np.where(usable, 1 / cells.ground_variance - precision, 0.0)
+        shifted = np.where(usable, (cells.ground_mean - start) / cells.ground_variance - m * precision, 0.0)
         w, b, factor = _moved(field, prior, (w, b), (told, shifted), step)
     evidence = 0.5 * (prior_log_det - factor.log_det + float(field.gathered(b) @ coefficients))
     evidence += float(
@@ -146,4 +149,6 @@ def fit(
             cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))
         ).sum()
     )
-    return Fit(strengths, law, evidence, moved < NEARLY, Sites(w, b), factor, m, s, cells, number, moved)
+    largest = float(cells.nodes.likely.sum())
+    settled = bool(moved < NEARLY and usable.all() and evidence < largest)
+    return Fit(strengths, law, evidence, settled, Sites(w, b), factor, m, s, cells, number, moved)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from scipy.sparse import csr_array, dia_array
+from scipy.sparse import csr_array
 
 from localdp.errors import InvalidInputError
 from localdp.structures.base import FREE, Ground, Matrix, Structure
@@ -14,14 +12,15 @@ from localdp.types import Vector
 MOST_KNOTS = 1024
 """The ground of more cells than twice this is a line between so many knots."""
 
-_WIGGLE = 100.0  # where the search for the strength begins: the variance of the curve's second derivative
+_BENDS, _STEPS = 100.0, 4.0  # where the search for the strengths begins, for curves over the range from 0 to 1
 
 
 class Ordered(Structure):
-    """Neighbouring cells have similar frequencies; single cells may stand out.
+    """Neighbouring cells have similar frequencies; single cells may stand out, and there may be steps.
 
-    The ground is a smooth curve through the logarithms of the frequencies: the sum of its squared second differences
-    is small. With `circular`, the first cell is a neighbour of the last, as with hours of the day.
+    The ground is a curve through the logarithms of the frequencies. Two kinds are averaged by evidence: a smooth curve
+    (its second differences are small), and one that may have corners and steps (its first differences are). With
+    `circular`, the first cell is a neighbour of the last, as with hours of the day.
 
     >>> Ordered().precision(4).toarray()
     array([[ 1., -2.,  1.,  0.],
@@ -32,51 +31,41 @@ class Ordered(Structure):
 
     name = "ordered"
 
-    def __init__(self, circular: bool = False, order: int = 2) -> None:
-        self.order = order
+    def __init__(self, circular: bool = False) -> None:
         if not isinstance(circular, bool | np.bool_):
             raise InvalidInputError(f"circular is True or False, not {circular!r:.40}")
         self.circular = bool(circular)
 
     def precision(self, cells: int) -> Matrix:
-        """Second differences, squared."""
-        if self.order == 1:
-            D = np.diff(np.eye(cells), axis=0)
-            return csr_array(D.T @ D)
-        if self.circular and cells > 2:
-            every = np.arange(cells)
-            bends = csr_array(
-                (
-                    np.tile([1.0, -2.0, 1.0], cells),
-                    (np.repeat(every, 3), np.stack([every - 1, every, every + 1], axis=1).ravel() % cells),
-                ),
-                shape=(cells, cells),
-            )
-            return bends.T @ bends
-        if cells < 3:  # two cells have no second difference: they are alike
-            return csr_array(np.array([[1.0, -1.0], [-1.0, 1.0]]))
-        bends = dia_array(
-            (np.array([1.0, -2.0, 1.0])[:, None] * np.ones(cells), [0, 1, 2]), shape=(cells - 2, cells)
-        ).tocsr()
-        return bends.T @ bends
+        """Second differences, squared; of two cells, the first difference."""
+        return _squared_differences(cells, min(2, cells - 1), self.circular)
 
-    def strength(self, cells: int) -> float:
-        """A curve that bends as much over the whole range, however many cells that has."""
-        return cells**3 / _WIGGLE if self.order == 2 else cells
+    def grounds(self, cells: int) -> tuple[Ground, ...]:
+        """A smooth curve, and one with corners and steps."""
+        knots = cells if cells <= 2 * MOST_KNOTS else MOST_KNOTS
+        smooth = self._ground(cells, knots, self.precision(knots), knots**3 / _BENDS)
+        if cells < 3:
+            return (smooth,)
+        return smooth, self._ground(cells, knots, _squared_differences(knots, 1, self.circular), knots / _STEPS)
 
     def ground(self, cells: int) -> Ground:
-        """A curve with a value in each cell, or lines between knots where there are very many cells."""
-        if cells <= 2 * MOST_KNOTS:
-            return super().ground(cells)
-        knots = MOST_KNOTS
-        ground = super().ground(knots)
-        place = np.arange(cells) * (knots / cells if self.circular else (knots - 1) / (cells - 1))
-        left = np.minimum(place.astype(np.intp), knots - 1 if self.circular else knots - 2)
+        """The smooth curve."""
+        return self.grounds(cells)[0]
+
+    def _ground(self, cells: int, knots: int, precision: Matrix, strength: float) -> Ground:
+        """A curve with a value in each cell, or straight lines between knots if there are fewer of those."""
+        ends = knots if self.circular else knots - 1
+        place = np.arange(cells) * (ends / (cells if self.circular else cells - 1))
+        left = np.minimum(np.floor(place + 1e-9).astype(np.intp), knots - (1 if self.circular else 2))
         share: Vector = place - left
-        return replace(
-            ground,
-            columns=np.stack([left, (left + 1) % knots], axis=1),
-            values=np.stack([1 - share, share], axis=1),
+        columns, values = np.stack([left, (left + 1) % knots], axis=1), np.stack([1 - share, share], axis=1)
+        if knots == cells:
+            columns, values = np.arange(cells, dtype=np.intp)[:, None], np.ones((cells, 1))
+        return Ground(
+            columns=columns,
+            values=values,
+            penalties=(precision,),
+            strengths=(strength,),
             ridge=np.full(knots, 1 / (FREE**2 * knots)),
             start=np.zeros(cells),
             doubts=np.zeros(cells),
@@ -84,3 +73,13 @@ class Ordered(Structure):
 
     def __repr__(self) -> str:
         return "Ordered(circular=True)" if self.circular else "Ordered()"
+
+
+def _squared_differences(cells: int, order: int, circular: bool) -> Matrix:
+    """D'D, where D takes differences of this order between neighbours."""
+    signs = np.array([-1.0, 1.0] if order == 1 else [1.0, -2.0, 1.0])
+    rows = cells if circular and cells > order else cells - order
+    every = np.arange(rows)
+    columns = (every[:, None] + np.arange(order + 1)) % cells
+    differences = csr_array((np.tile(signs, rows), (np.repeat(every, order + 1), columns.ravel())), (rows, cells))
+    return csr_array(differences.T @ differences)

@@ -27,6 +27,15 @@ FINE = 20
 class Part(ABC):
     """The posterior of all cells under one model."""
 
+    evidence: float = -np.inf
+    """The log-density of what was observed, given the total if it is known."""
+    settled: bool = True
+    """Whether the fit came to an end."""
+    tau: float = 0.0
+    """How much single cells deviate from the ground, as a logarithm."""
+    rho: float = 0.0
+    """The share of cells that stand out."""
+
     @property
     @abstractmethod
     def moments(self) -> tuple[Vector, Vector]:
@@ -63,9 +72,19 @@ class StructuredPart(Part):
     """The posterior for given strengths, once the total is known if it is."""
 
     def __init__(
-        self, field: Field, likelihood: CellLikelihood, start: Vector, fit: Fit, total: float | None = None
+        self,
+        field: Field,
+        likelihood: CellLikelihood,
+        start: Vector,
+        fit: Fit,
+        total: float | None,
+        level: float,
     ) -> None:
+        """`level` is minus the log-density of the total before anything was observed."""
         self.field, self.likelihood, self.start, self.fit, self.total = field, likelihood, start, fit, total
+        self.settled, self.tau, self.rho = fit.settled, fit.deviations.tau, fit.deviations.rho
+        known = self.known_sum
+        self.evidence = fit.evidence + level + (0.0 if known is None else known.log_density)
 
     @cached_property
     def own(self) -> Vector:
@@ -88,20 +107,11 @@ class StructuredPart(Part):
         known = self.known_sum
         if known is None:
             return 0.0
-        pull = known.missing
+        pull, reach = known.missing, float(np.sqrt(known.variance))
         for _ in range(_PULLS):
-            pull += self._total - float(self._moments_at(pull)[0].sum())
+            away = self._total - float(self._moments_at(pull)[0].sum())
+            pull += float(np.clip(away, -reach, reach))
         return pull
-
-    @property
-    def evidence(self) -> float:
-        """The log-evidence of this part, given the total if it is known."""
-        known = self.known_sum
-        return self.fit.evidence + (0.0 if known is None else known.log_density)
-
-    @property
-    def settled(self) -> bool:
-        return self.fit.settled
 
     @cached_property
     def moments(self) -> tuple[Vector, Vector]:
@@ -156,3 +166,19 @@ class StructuredPart(Part):
         logs = -0.5 * (pull - slope[:, None] * (f - mean[:, None])) ** 2 / rest[:, None]
         found = shares * np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+class Unusable(Part):
+    """A model that could not be fitted: its evidence is that of something impossible."""
+
+    settled = False
+
+    @property
+    def moments(self) -> tuple[Vector, Vector]:
+        raise NotImplementedError
+
+    def points(self, rows: slice) -> tuple[Vector, Vector]:
+        raise NotImplementedError
+
+    def sum_moments(self, weights: Vector) -> tuple[float, float]:
+        raise NotImplementedError

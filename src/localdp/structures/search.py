@@ -8,7 +8,7 @@ neighbours of everything that matters. Points with less than a thousandth of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -96,6 +96,18 @@ def averaged(fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: 
     points = (2 * _MOST_STEPS + 1) * 0.5 if strengths else 1.0
     evidence = float(logs.max() + np.log(masses.sum()) - strengths * np.log(points) - np.log(len(TAUS)))
     return Averaged(tuple(kept), masses / masses.sum(), evidence)
+
+
+def joined(several: Sequence[Averaged[F]]) -> Averaged[F]:
+    """Several averages as one, if all of them are equally likely beforehand."""
+    logs = np.array([one.evidence for one in several])
+    masses = np.exp(logs - logs.max())
+    fits = tuple(fit for one in several for fit in one.fits)
+    weights = np.concatenate([mass * one.weights for mass, one in zip(masses, several, strict=True)])
+    kept = weights > np.exp(-MATTERS) * weights.max()
+    weights = weights[kept] / weights[kept].sum()
+    evidence = float(logs.max() + np.log(masses.mean()))
+    return Averaged(tuple(fit for fit, keep in zip(fits, kept, strict=True) if keep), weights, evidence)
 
 
 def _moved(point: Point, axis: int, step: int) -> Point:
