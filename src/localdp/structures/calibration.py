@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from localdp.structures.deviations import TAUS, Deviations
 from localdp.structures.exchangeable import ExchangeablePart
 from localdp.structures.few_cells import FEW, SummedPart
 from localdp.structures.field import Field, NotPositiveError
-from localdp.structures.fit import first_sites, fit
+from localdp.structures.fit import MANY, first_sites, fit, sites_told
 from localdp.structures.laplace import Table, ground_covariance, laplace_fit
 from localdp.structures.likelihood import CellLikelihood, Likelihood
 from localdp.structures.parts import Part, StructuredPart, Unusable
@@ -23,6 +24,11 @@ from localdp.types import Vector
 
 LEAST_SHARE = 1e-3
 """What has less weight than this in the average is left out."""
+
+HANDICAP = 3.0
+"""A structure must explain the data better than an exchangeable prior by this log-evidence to count as much."""
+
+_SOME = 20_000  # cells from which the strengths of very many cells are learnt
 
 _BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
 _RHO = 0.02
@@ -43,6 +49,9 @@ def structured(
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
+        elif isinstance(likelihood, CellLikelihood) and likelihood.cells > MANY:
+            everything.append(_learnt_from_some(ground, likelihood, start, total))
+            continue
         elif isinstance(likelihood, CellLikelihood):
             fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
         else:
@@ -60,8 +69,6 @@ def _start(ground: Ground, total: float) -> Vector:
 def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total: float | None) -> FitAt:
     """Fits where every cell has an estimate of its own."""
     first = first_sites(likelihood, start)
-    # A level that is free beforehand makes every total equally likely, on a scale of logarithms.
-    level = 0.0 if total is None else float(np.log(FREE * np.sqrt(2 * np.pi) * max(total, 1.0)))
 
     def fit_at(point: Point, near: Part | None) -> Part:
         strengths, tau = strengths_at(point, field.ground.strengths), TAUS[point[-1]]
@@ -74,9 +81,34 @@ def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total
                 found = fit(field, likelihood, start, strengths, Deviations(tau, _RHO), first)
         except NotPositiveError:
             return Unusable()
-        return StructuredPart(field, likelihood, start, found, total, level)
+        return StructuredPart(field, likelihood, start, found, total, _level(total))
 
     return fit_at
+
+
+def _learnt_from_some(
+    ground: Ground, likelihood: CellLikelihood, start: Vector, total: float | None
+) -> Averaged[Part]:
+    """The fit of very many cells with the best strengths, which are those of some of the cells."""
+    step = likelihood.cells // _SOME + 1
+    while math.gcd(step, likelihood.cells) > 1:  # otherwise some rows or columns would not be seen
+        step += 1
+    some = _cell_by_cell(Field(ground.thinned(step)), likelihood.thinned(step), start[::step], None)
+    found = averaged(some, len(ground.penalties), _BEGIN_TAU)
+    best = found.fits[int(np.argmax(found.weights))]
+    if not isinstance(best, StructuredPart):
+        return found
+    field, law = Field(ground), best.fit.deviations
+    coefficients = best.fit.factor.solve(best.field.gathered(best.fit.sites.shifted))
+    sites = sites_told(field, likelihood, start, law, coefficients, best.fit.factor)
+    whole = fit(field, likelihood, start, best.fit.strengths, law, sites)
+    part = StructuredPart(field, likelihood, start, whole, total, _level(total))
+    return Averaged((part,), np.ones(1), part.evidence)
+
+
+def _level(total: float | None) -> float:
+    """Minus the log-density of the total beforehand: a free level makes all totals equally likely as logarithms."""
+    return 0.0 if total is None else float(np.log(FREE * np.sqrt(2 * np.pi) * max(total, 1.0)))
 
 
 def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total: float | None) -> FitAt:
@@ -129,7 +161,7 @@ def calibration(
     """
     total = exchangeable.total
     found = structured(structure, CellLikelihood(exchangeable.estimates, noise.usable(n)), total)
-    gain = found.evidence - exchangeable.log_evidence()
+    gain = found.evidence - exchangeable.log_evidence() - HANDICAP
     share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))
     parts: list[Part] = []
     weights: list[float] = []

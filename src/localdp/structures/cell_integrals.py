@@ -11,7 +11,7 @@ gives the moments of g that the fit needs, and of f = exp(eta).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -41,19 +41,21 @@ class Nodes:
 class Tilted:
     """The distribution of every cell, given its own estimate and what the others say.
 
-    `shares` are the probabilities of the nodes; `log_mass` is the logarithm of what they summed to before.
+    `shares` are the probabilities of the nodes, which are not kept if there are very many cells; `log_mass` is the
+    logarithm of what they summed to before, and `likely` the largest log-likelihood of each cell.
     """
 
-    nodes: Nodes
-    shares: Vector
+    nodes: Nodes | None
+    shares: Vector | None
     log_mass: Vector
+    likely: Vector
     ground_mean: Vector
     ground_variance: Vector
     part_shares: Vector
     mean: Vector
     variance: Vector
     slope: Vector
-    """Cov(f, g)/Var(g): how f moves with the ground."""
+    """How f moves with the ground: Cov(f, g)/Var(g), corrected for the bend of the exponential function."""
 
 
 def placed(likelihood: CellLikelihood, rows: slice, m: Vector, variances: Vector, side: int = SIDE) -> Nodes:
@@ -114,14 +116,38 @@ def tilted(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) 
     variance = (shares * centred**2).sum(axis=(1, 2))
     covariance = ((weighted * away).sum(axis=2) * pull).sum(axis=1) - mean * shift
     spread = np.maximum(spread, 1e-12 * s)
+    # f is exp(eta), which is not a straight line: the share of its variance that a line explains is no measure of what
+    # the ground explains, but that of eta corrects it.
+    whole = (shares * away).sum(axis=(1, 2))
+    around = np.maximum((shares * away**2).sum(axis=(1, 2)) - whole**2, 0.0)
+    straight = ((weighted * away).sum(axis=(1, 2)) - mean * whole) ** 2 / np.maximum(around * variance, 1e-300)
+    bent = np.sqrt(np.clip(straight, 0.05, 1.0))
     return Tilted(
         nodes,
         shares,
         np.log(mass) + top[:, 0, 0],
+        nodes.likely,
         m + shift,
         spread,
         part_shares,
         mean,
         variance,
-        covariance / spread,
+        covariance / spread / bent,
     )
+
+
+def summarized(
+    likelihood: CellLikelihood, log_shares: Vector, m: Vector, s: Vector, own: Vector, chunk: int
+) -> Tilted:
+    """The same for very many cells, some at a time; the nodes are forgotten."""
+    pieces = []
+    for begin in range(0, m.size, chunk):
+        rows = slice(begin, begin + chunk)
+        nodes = placed(likelihood, rows, m[rows], s[rows, None] + own[rows])
+        pieces.append(replace(tilted(nodes, log_shares, m[rows], s[rows], own[rows]), nodes=None, shares=None))
+    joined = {
+        entry.name: np.concatenate([getattr(piece, entry.name) for piece in pieces])
+        for entry in fields(Tilted)
+        if entry.name not in ("nodes", "shares")
+    }
+    return Tilted(nodes=None, shares=None, **joined)

@@ -34,6 +34,10 @@ _WIDEST = 16  # a band wider than this is not worth its blocks
 _SMALL = 48  # with so few coefficients a full matrix is as fast
 
 
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Pairs of coefficients in the order of the factor, the smaller index first."""
+
+
 class Factor(Protocol):
     """Q, factorised: what it is multiplied by, solved for and asked about."""
 
@@ -44,8 +48,8 @@ class Factor(Protocol):
     def solve(self, right: Vector) -> Vector:
         """Q^-1 times a vector of coefficients."""
 
-    def covariances(self) -> Vector:
-        """The entries of Q^-1 at the pairs of coefficients that meet in a cell, in the order of `Field.pairs`."""
+    def covariances(self, pairs: Pairs) -> Vector:
+        """The entries of Q^-1 at these pairs of coefficients, none of them farther apart than the band is wide."""
 
 
 class Field:
@@ -113,7 +117,7 @@ class Field:
         if weights is not None:
             seen = (self._products * weights[:, None]).ravel()
             stored = prior + np.bincount(self._flat, seen, stored.size).reshape(stored.shape)
-        return _Dense(stored, self.pairs) if self.dense else _Banded(stored, self.pairs)
+        return _Dense(stored) if self.dense else _Banded(stored)
 
     def gathered(self, cells: Vector) -> Vector:
         """design' times a vector of cells, in the order of the factor."""
@@ -128,12 +132,11 @@ class Field:
     def variances(self, factor: Factor) -> Vector:
         """The variance of g in every cell."""
         shape = self._squares.shape
-        return np.asarray((self._squares * factor.covariances().reshape(shape)).sum(axis=1))
+        return np.asarray((self._squares * factor.covariances(self.pairs).reshape(shape)).sum(axis=1))
 
 
 class _Dense:
-    def __init__(self, upper: Vector, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]) -> None:
-        self._pairs = pairs
+    def __init__(self, upper: Vector) -> None:
         self._factor, failed = dpotrf(upper, lower=0)
         _require(failed)
 
@@ -144,15 +147,14 @@ class _Dense:
     def solve(self, right: Vector) -> Vector:
         return np.asarray(dpotrs(self._factor, right, lower=0)[0])
 
-    def covariances(self) -> Vector:
+    def covariances(self, pairs: Pairs) -> Vector:
         inverse, failed = dpotri(self._factor, lower=0)
         _require(failed)
-        return np.asarray(inverse[self._pairs])
+        return np.asarray(inverse[pairs])
 
 
 class _Banded:
-    def __init__(self, lower: Vector, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]) -> None:
-        self._pairs = pairs
+    def __init__(self, lower: Vector) -> None:
         self._band = lower.shape[0] - 1
         self._lower = lower
         try:
@@ -171,8 +173,8 @@ class _Banded:
     def _padded(self) -> int:
         return -(-self._lower.shape[1] // self._band) * self._band
 
-    def covariances(self) -> Vector:
-        b, m = self._band, self._lower.shape[1]
+    def covariances(self, pairs: Pairs) -> Vector:
+        b = self._band
         forward = self._blocks(self._factor)
         forward = forward @ forward.transpose(0, 2, 1)
         # Q read backwards has its padding at the end too, so the blocks must be cut from the other side.
@@ -185,8 +187,8 @@ class _Banded:
         own = self._blocks(padded)
         own = own + np.tril(own, -1).transpose(0, 2, 1)
         inverse = np.linalg.inv(forward + behind - own)
-        found = np.empty(self._pairs[0].size)
-        low, high = self._pairs
+        low, high = pairs
+        found = np.empty(low.size)
         block, within = low // b, low % b
         same = block == high // b
         found[same] = inverse[block[same], within[same], (high % b)[same]]
@@ -200,7 +202,6 @@ class _Banded:
             crossing = -np.linalg.solve(forward[:-1], next_to[:-1] @ inverse[1:])
             other = ~same
             found[other] = crossing[block[other], within[other], (high % b)[other]]
-        del m
         return found
 
     def _blocks(self, band: Vector) -> Vector:

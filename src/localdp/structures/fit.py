@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.structures.cell_integrals import Nodes, Tilted, placed, tilted
+from localdp.structures.cell_integrals import Nodes, Tilted, placed, summarized, tilted
 from localdp.structures.deviations import Deviations
 from localdp.structures.field import Factor, Field, NotPositiveError
 from localdp.structures.likelihood import CellLikelihood
@@ -34,6 +34,9 @@ NEARLY = 0.1
 
 MOST_OUT = 0.25
 """The share of cells that stand out is at most this: otherwise they are the ground."""
+
+MANY = 20_000
+"""More cells than this are handled some at a time, and their strengths are learnt from some of them."""
 
 _PLACED_ANEW = (0, 2, 6)  # rounds in which the nodes of the cells are placed anew
 _LEAST_STEP, _HALVINGS = 0.2, 8
@@ -76,6 +79,17 @@ def first_sites(likelihood: CellLikelihood, start: Vector) -> Sites:
     near = np.clip((y - f) / f, -1.5, 1.5)
     precision = np.maximum(f * f / (v + f * f), _LEAST)
     return Sites(precision, precision * (near + 0.0))
+
+
+def sites_told(
+    field: Field, likelihood: CellLikelihood, start: Vector, law: Deviations, coefficients: Vector, factor: Factor
+) -> Sites:
+    """Sites of cells whose ground is known already, from a fit to some of them."""
+    m, s = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
+    own = law.variances(field.ground.doubts)
+    cells = summarized(likelihood, law.log_shares, start + m, s, own, MANY)
+    precision = 1 / cells.ground_variance - 1 / s
+    return Sites(precision, (cells.ground_mean - start) / cells.ground_variance - m / s)
 
 
 def _possible(field: Field, prior: Vector, sites: Sites) -> tuple[Vector, Vector, Factor]:
@@ -128,9 +142,12 @@ def fit(
         m, s = np.where(usable, (mean / variance - b) / precision, mean), 1 / precision
         law = Deviations(deviations.tau, rho)
         own = law.variances(field.ground.doubts)
-        if nodes is None or number in _PLACED_ANEW:
-            nodes = placed(likelihood, everything, start + m, s[:, None] + own)
-        cells = tilted(nodes, law.log_shares, start + m, s, own)
+        if likelihood.cells > MANY:
+            cells = summarized(likelihood, law.log_shares, start + m, s, own, MANY)
+        else:
+            if nodes is None or number in _PLACED_ANEW:
+                nodes = placed(likelihood, everything, start + m, s[:, None] + own)
+            cells = tilted(nodes, law.log_shares, start + m, s, own)
         if last is not None:
             before, moved = moved, float((np.abs(mean - last) / np.sqrt(variance)).max())
             if moved < SETTLED and number > _PLACED_ANEW[1]:
@@ -149,6 +166,6 @@ def fit(
             cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))
         ).sum()
     )
-    largest = float(cells.nodes.likely.sum())
+    largest = float(cells.likely.sum())
     settled = bool(moved < NEARLY and usable.all() and evidence < largest)
     return Fit(strengths, law, evidence, settled, Sites(w, b), factor, m, s, cells, number, moved)

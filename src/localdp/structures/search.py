@@ -20,10 +20,14 @@ from localdp.types import Vector
 FACTOR = float(np.exp(1.5))
 """Neighbouring values of a strength have this ratio."""
 
+BETWEEN_STRENGTHS, BETWEEN_GROUNDS = 0.6, 0.5
+"""The powers of the evidence that weights are proportional to. A structure is never quite true, and the evidence of the
+least wrong strength is too sure of itself; with less than the full power, intervals hold what they promise."""
+
 MATTERS = 7.0
 """Points whose log-evidence is lower than the best one's by more than this are left out."""
 
-_MOST_STEPS = 12  # of a strength, away from where it begins
+_MOST_DOWN, _MOST_UP = 12, 4  # steps of a strength from where it begins; beyond, nothing changes any more
 _MOST_POINTS = 60
 
 Point = tuple[int, ...]
@@ -91,22 +95,22 @@ def averaged(fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: 
     if not kept:
         kept = [max(found.values(), key=lambda fit: fit.evidence)]
     logs = np.array([fit.evidence for fit in kept])
-    masses = np.exp(logs - logs.max())
-    # The lattice has as many points beforehand as the search may reach.
-    points = (2 * _MOST_STEPS + 1) * 0.5 if strengths else 1.0
-    evidence = float(logs.max() + np.log(masses.sum()) - strengths * np.log(points) - np.log(len(TAUS)))
+    masses = np.exp(BETWEEN_STRENGTHS * (logs - logs.max()))
+    # Each strength has about a dozen values that are possible beforehand.
+    points = 12.0
+    evidence = float(logs.max() + np.log(np.exp(logs - logs.max()).sum()) - strengths * np.log(points) - np.log(len(TAUS)))
     return Averaged(tuple(kept), masses / masses.sum(), evidence)
 
 
 def joined(several: Sequence[Averaged[F]]) -> Averaged[F]:
     """Several averages as one, if all of them are equally likely beforehand."""
     logs = np.array([one.evidence for one in several])
-    masses = np.exp(logs - logs.max())
+    masses = np.exp(BETWEEN_GROUNDS * (logs - logs.max()))
     fits = tuple(fit for one in several for fit in one.fits)
     weights = np.concatenate([mass * one.weights for mass, one in zip(masses, several, strict=True)])
     kept = weights > np.exp(-MATTERS) * weights.max()
     weights = weights[kept] / weights[kept].sum()
-    evidence = float(logs.max() + np.log(masses.mean()))
+    evidence = float(logs.max() + np.log(np.exp(logs - logs.max()).mean()))
     return Averaged(tuple(fit for fit, keep in zip(fits, kept, strict=True) if keep), weights, evidence)
 
 
@@ -121,4 +125,4 @@ def _around(point: Point) -> Iterator[Point]:
 
 
 def _possible(point: Point) -> bool:
-    return 0 <= point[-1] < len(TAUS) and all(-_MOST_STEPS <= step <= _MOST_STEPS - 5 for step in point[:-1])
+    return 0 <= point[-1] < len(TAUS) and all(-_MOST_DOWN <= step <= _MOST_UP for step in point[:-1])
