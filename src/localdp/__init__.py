@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Prior,
         Smooth,
     )
+    from localdp.structures import Crossed, Like, Ordered, Structure
     from localdp.table import Table
 
 __version__ = "0.1.0.dev0"
@@ -54,6 +55,7 @@ __all__ = [
     "Calibrated",
     "Channel",
     "Client",
+    "Crossed",
     "Discovery",
     "DiscoveryClient",
     "Domain",
@@ -65,10 +67,12 @@ __all__ = [
     "Gaussian",
     "HeavyHitters",
     "Laplace",
+    "Like",
     "LocalDPError",
     "Mechanism",
     "Monotone",
     "OptIn",
+    "Ordered",
     "ParametricFamily",
     "Plan",
     "Poisson",
@@ -76,6 +80,7 @@ __all__ = [
     "Prior",
     "Reports",
     "Smooth",
+    "Structure",
     "Table",
     "advise",
     "checks",
@@ -98,6 +103,7 @@ _SOURCES = {
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
     **dict.fromkeys(("Discovery", "DiscoveryClient", "Found", "discover"), "discovery"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
+    **dict.fromkeys(("Crossed", "Like", "Ordered", "Structure"), "structures"),
     "Calibrated": "estimate.calibrated",
     "Client": "client",
     "Domain": "domain",

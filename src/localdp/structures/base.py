@@ -10,7 +10,7 @@ learnt. A structure says what the ground is; everything else is the same for all
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,18 +52,6 @@ class Ground:
     def cells(self) -> int:
         """How many cells the table has."""
         return self.start.size
-
-
-    def thinned(self, step: int) -> Ground:
-        """The same ground, seen in every so many-th cell only."""
-        rows = slice(None, None, step)
-        return replace(
-            self,
-            columns=self.columns[rows],
-            values=self.values[rows],
-            start=self.start[rows],
-            doubts=self.doubts[rows],
-        )
 
 
 class Structure(ABC):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,12 +13,12 @@ from localdp.structures.deviations import TAUS, Deviations
 from localdp.structures.exchangeable import ExchangeablePart
 from localdp.structures.few_cells import FEW, SummedPart
 from localdp.structures.field import Field, NotPositiveError
-from localdp.structures.fit import MANY, first_sites, fit, sites_told
+from localdp.structures.fit import MANY, first_sites, fit
 from localdp.structures.laplace import Table, ground_covariance, laplace_fit
 from localdp.structures.likelihood import CellLikelihood, Likelihood
 from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
-from localdp.structures.search import Averaged, Point, averaged, joined, strengths_at
+from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
 from localdp.types import Vector
 
 LEAST_SHARE = 1e-3
@@ -28,10 +27,9 @@ LEAST_SHARE = 1e-3
 HANDICAP = 3.0
 """A structure must explain the data better than an exchangeable prior by this log-evidence to count as much."""
 
-_SOME = 20_000  # cells from which the strengths of very many cells are learnt
-
 _BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
 _RHO = 0.02
+_BEGIN_TAU_OF_MANY, _POINTS_OF_MANY = 3, 10  # very many cells take long, and determine their strengths well
 
 FitAt = Callable[[Point, Part | None], Part]
 
@@ -49,14 +47,13 @@ def structured(
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
-        elif isinstance(likelihood, CellLikelihood) and likelihood.cells > MANY:
-            everything.append(_learnt_from_some(ground, likelihood, start, total))
-            continue
         elif isinstance(likelihood, CellLikelihood):
             fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
         else:
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
-        everything.append(averaged(fit_at, len(ground.penalties), _BEGIN_TAU))
+        many = likelihood.cells > MANY
+        begin, most = (_BEGIN_TAU_OF_MANY, _POINTS_OF_MANY) if many else (_BEGIN_TAU, MOST_POINTS)
+        everything.append(averaged(fit_at, len(ground.penalties), begin, most))
     return joined(everything)
 
 
@@ -84,26 +81,6 @@ def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total
         return StructuredPart(field, likelihood, start, found, total, _level(total))
 
     return fit_at
-
-
-def _learnt_from_some(
-    ground: Ground, likelihood: CellLikelihood, start: Vector, total: float | None
-) -> Averaged[Part]:
-    """The fit of very many cells with the best strengths, which are those of some of the cells."""
-    step = likelihood.cells // _SOME + 1
-    while math.gcd(step, likelihood.cells) > 1:  # otherwise some rows or columns would not be seen
-        step += 1
-    some = _cell_by_cell(Field(ground.thinned(step)), likelihood.thinned(step), start[::step], None)
-    found = averaged(some, len(ground.penalties), _BEGIN_TAU)
-    best = found.fits[int(np.argmax(found.weights))]
-    if not isinstance(best, StructuredPart):
-        return found
-    field, law = Field(ground), best.fit.deviations
-    coefficients = best.fit.factor.solve(best.field.gathered(best.fit.sites.shifted))
-    sites = sites_told(field, likelihood, start, law, coefficients, best.fit.factor)
-    whole = fit(field, likelihood, start, best.fit.strengths, law, sites)
-    part = StructuredPart(field, likelihood, start, whole, total, _level(total))
-    return Averaged((part,), np.ones(1), part.evidence)
 
 
 def _level(total: float | None) -> float:

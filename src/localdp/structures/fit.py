@@ -26,17 +26,17 @@ from localdp.structures.likelihood import CellLikelihood
 from localdp.types import Vector
 
 MOST_ROUNDS = 40
-SETTLED = 5e-3
-"""Rounds end once no mean of the ground moves by more than this share of its deviation."""
+SETTLED = 2e-3
+"""Rounds end once the means of the ground move by no more than this share of their deviations, on average."""
 
-NEARLY = 0.1
+NEARLY = 0.05
 """If something still moves by more than this at the end, the fit is not used."""
 
 MOST_OUT = 0.25
 """The share of cells that stand out is at most this: otherwise they are the ground."""
 
 MANY = 20_000
-"""More cells than this are handled some at a time, and their strengths are learnt from some of them."""
+"""More cells than this are handled some at a time, with fewer nodes and a shorter search."""
 
 _PLACED_ANEW = (0, 2, 6)  # rounds in which the nodes of the cells are placed anew
 _LEAST_STEP, _HALVINGS = 0.2, 8
@@ -79,17 +79,6 @@ def first_sites(likelihood: CellLikelihood, start: Vector) -> Sites:
     near = np.clip((y - f) / f, -1.5, 1.5)
     precision = np.maximum(f * f / (v + f * f), _LEAST)
     return Sites(precision, precision * (near + 0.0))
-
-
-def sites_told(
-    field: Field, likelihood: CellLikelihood, start: Vector, law: Deviations, coefficients: Vector, factor: Factor
-) -> Sites:
-    """Sites of cells whose ground is known already, from a fit to some of them."""
-    m, s = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
-    own = law.variances(field.ground.doubts)
-    cells = summarized(likelihood, law.log_shares, start + m, s, own, MANY)
-    precision = 1 / cells.ground_variance - 1 / s
-    return Sites(precision, (cells.ground_mean - start) / cells.ground_variance - m / s)
 
 
 def _possible(field: Field, prior: Vector, sites: Sites) -> tuple[Vector, Vector, Factor]:
@@ -149,7 +138,7 @@ def fit(
                 nodes = placed(likelihood, everything, start + m, s[:, None] + own)
             cells = tilted(nodes, law.log_shares, start + m, s, own)
         if last is not None:
-            before, moved = moved, float((np.abs(mean - last) / np.sqrt(variance)).max())
+            before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
             if moved < SETTLED and number > _PLACED_ANEW[1]:
                 break
             # Cells that agree with each other move together, and farther than each of them meant to.

@@ -64,13 +64,6 @@ class CellLikelihood(Likelihood):
             return np.asarray(-0.5 * (y[:, None] - f) ** 2 / variance - 0.5 * np.log(variance))
         return self.noise.log_likelihood(y, f)
 
-    def thinned(self, step: int) -> CellLikelihood:
-        """Every so many-th cell only."""
-        noise = self.noise
-        if isinstance(noise, NoiseByItem):
-            noise = NoiseByItem(noise.variances[::step], noise.excess)
-        return CellLikelihood(self.estimates[::step], noise)
-
     def gaussian(self, rows: slice = slice(None)) -> tuple[Vector, Vector]:
         """The estimates, and the variances of their noise if the frequencies are what they are estimated to be."""
         y = self.estimates[rows]

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.structures.cell_integrals import SIDE, placed, tilted
+from localdp.structures.cell_integrals import FEWER, placed, tilted
 from localdp.structures.field import Field
 from localdp.structures.fit import MANY, Fit
 from localdp.structures.likelihood import CellLikelihood
@@ -24,7 +24,7 @@ MORE_DOUBT = 1.15**2
 
 _PULLS = 3  # tries to make the means add up to the total
 
-FINE, FEWER = 20, 9
+FINE, LESS_FINE = 20, 9
 """Nodes on each side of the mode, for intervals; fewer where there are very many cells."""
 
 
@@ -140,10 +140,10 @@ class StructuredPart(Part):
             return
         for start in range(0, self.start.size, MANY):
             rows = slice(start, start + MANY)
-            yield rows, self._points(rows, SIDE)
+            yield rows, self._points(rows, FEWER)
 
     def points(self, rows: slice) -> tuple[Vector, Vector]:
-        f, shares = self._points(rows, FINE if self.start.size <= MANY else FEWER)
+        f, shares = self._points(rows, FINE if self.start.size <= MANY else LESS_FINE)
         return f, self._given_total(f, shares, rows, self._pull)
 
     def _points(self, rows: slice, side: int) -> tuple[Vector, Vector]:

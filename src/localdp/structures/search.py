@@ -28,7 +28,8 @@ MATTERS = 7.0
 """Points whose log-evidence is lower than the best one's by more than this are left out."""
 
 _MOST_DOWN, _MOST_UP = 12, 4  # steps of a strength from where it begins; beyond, nothing changes any more
-_MOST_POINTS = 60
+MOST_POINTS = 60
+"""Fits that one search makes, at most."""
 
 Point = tuple[int, ...]
 """Steps of each strength from where it begins; the last one is the index of tau."""
@@ -61,13 +62,15 @@ def strengths_at(point: Point, begin: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(start * FACTOR**step for start, step in zip(begin, point[:-1], strict=True))
 
 
-def averaged(fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: int) -> Averaged[F]:
+def averaged(
+    fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: int, most: int = MOST_POINTS
+) -> Averaged[F]:
     """The fits that matter; `fit_at(point, near)` fits at a point, where `near` is a fit nearby or None."""
     found: dict[Point, F] = {}
 
     def value(point: Point) -> float:
         if point not in found:
-            if not _possible(point) or len(found) >= _MOST_POINTS:
+            if not _possible(point) or len(found) >= most:
                 return -np.inf
             near = min(
                 (other for other, fit in found.items() if fit.settled),
