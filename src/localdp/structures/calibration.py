@@ -29,7 +29,7 @@ HANDICAP = 3.0
 
 _BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
 _RHO = 0.02
-_BEGIN_TAU_OF_MANY, _POINTS_OF_MANY = 3, 10  # very many cells take long, and determine their strengths well
+_BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
 
 FitAt = Callable[[Point, Part | None], Part]
 
@@ -52,9 +52,14 @@ def structured(
         else:
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
-        begin, most = (_BEGIN_TAU_OF_MANY, _POINTS_OF_MANY) if many else (_BEGIN_TAU, MOST_POINTS)
+        begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
         everything.append(averaged(fit_at, len(ground.penalties), begin, most))
     return joined(everything)
+
+
+def _points(cells: int) -> int:
+    """How many fits a search of very many cells makes: with more cells a fit takes longer, and the start matters less."""
+    return int(np.clip(700_000 // cells, 3, 7))
 
 
 def _start(ground: Ground, total: float) -> Vector:

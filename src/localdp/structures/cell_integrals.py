@@ -11,7 +11,8 @@ gives the moments of g that the fit needs, and of f = exp(eta).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -136,18 +137,10 @@ def tilted(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) 
     )
 
 
-def summarized(
-    likelihood: CellLikelihood, log_shares: Vector, m: Vector, s: Vector, own: Vector, chunk: int
-) -> Tilted:
-    """The same for very many cells, some at a time; the nodes are forgotten."""
-    pieces = []
-    for begin in range(0, m.size, chunk):
-        rows = slice(begin, begin + chunk)
-        nodes = placed(likelihood, rows, m[rows], s[rows, None] + own[rows], FEWER)
-        pieces.append(replace(tilted(nodes, log_shares, m[rows], s[rows], own[rows]), nodes=None, shares=None))
-    joined = {
-        entry.name: np.concatenate([getattr(piece, entry.name) for piece in pieces])
-        for entry in fields(Tilted)
-        if entry.name not in ("nodes", "shares")
-    }
-    return Tilted(nodes=None, shares=None, **joined)
+def joined(pieces: Sequence[Tilted]) -> Tilted:
+    """Several pieces of a table as one, without their nodes; a single piece as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    columns = [entry.name for entry in fields(Tilted) if entry.name not in ("nodes", "shares")]
+    whole = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in columns}
+    return Tilted(nodes=None, shares=None, **whole)

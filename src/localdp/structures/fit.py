@@ -19,13 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.structures.cell_integrals import Nodes, Tilted, placed, summarized, tilted
+from localdp.structures.cell_integrals import FEWER, SIDE, Nodes, Tilted, joined, placed, tilted
 from localdp.structures.deviations import Deviations
 from localdp.structures.field import Factor, Field, NotPositiveError
 from localdp.structures.likelihood import CellLikelihood
 from localdp.types import Vector
 
-MOST_ROUNDS = 40
+MOST_ROUNDS, FEWER_ROUNDS = 40, 10
+"""Rounds at most, and where there are very many cells."""
+
 SETTLED = 2e-3
 """Rounds end once the means of the ground move by no more than this share of their deviations, on average."""
 
@@ -38,7 +40,7 @@ MOST_OUT = 0.25
 MANY = 20_000
 """More cells than this are handled some at a time, with fewer nodes and a shorter search."""
 
-_PLACED_ANEW = (0, 2, 6)  # rounds in which the nodes of the cells are placed anew
+_PLACED_ANEW = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
 _LEAST_STEP, _HALVINGS = 0.2, 8
 _LEAST_WITHOUT = 0.02  # a cell that says more than 98% of what is known about its ground begins anew
 _LEAST = 1e-9  # the least precision that a cell tells the ground
@@ -76,9 +78,11 @@ def first_sites(likelihood: CellLikelihood, start: Vector) -> Sites:
     """Sites to begin with: every estimate as if the frequency were near the start."""
     y, v = likelihood.gaussian()
     f = np.exp(start)
-    near = np.clip((y - f) / f, -1.5, 1.5)
+    # Where noise is larger than the frequency, only many cells together say anything, and none may be cut short.
+    farthest = 1.5 * np.maximum(1.0, np.sqrt(v) / f)
+    near = np.clip((y - f) / f, -farthest, farthest)
     precision = np.maximum(f * f / (v + f * f), _LEAST)
-    return Sites(precision, precision * (near + 0.0))
+    return Sites(precision, precision * near)
 
 
 def _possible(field: Field, prior: Vector, sites: Sites) -> tuple[Vector, Vector, Factor]:
@@ -115,14 +119,15 @@ def fit(
 
     `start` has the logarithms of frequencies around which the ground is N(0, prior).
     """
-    everything = slice(None)
+    pieces = [slice(begin, begin + MANY) for begin in range(0, likelihood.cells, MANY)]
+    side, most = (SIDE, MOST_ROUNDS) if len(pieces) == 1 else (FEWER, FEWER_ROUNDS)
     prior = field.prior(strengths)
     prior_log_det = field.factor(prior).log_det
     rho, law = deviations.rho, deviations
-    nodes: Nodes | None = None
+    nodes: list[Nodes] = []
     w, b, factor = _possible(field, prior, sites)
     told, shifted, last, step, moved = w, b, None, 1.0, np.inf
-    for number in range(MOST_ROUNDS):
+    for number in range(most):
         coefficients = factor.solve(field.gathered(b))
         mean, variance = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
         without = 1 - w * variance
@@ -131,15 +136,17 @@ def fit(
         m, s = np.where(usable, (mean / variance - b) / precision, mean), 1 / precision
         law = Deviations(deviations.tau, rho)
         own = law.variances(field.ground.doubts)
-        if likelihood.cells > MANY:
-            cells = summarized(likelihood, law.log_shares, start + m, s, own, MANY)
-        else:
-            if nodes is None or number in _PLACED_ANEW:
-                nodes = placed(likelihood, everything, start + m, s[:, None] + own)
-            cells = tilted(nodes, law.log_shares, start + m, s, own)
+        if number in _PLACED_ANEW:
+            nodes = [placed(likelihood, rows, (start + m)[rows], s[rows, None] + own[rows], side) for rows in pieces]
+        cells = joined(
+            [
+                tilted(some, law.log_shares, (start + m)[rows], s[rows], own[rows])
+                for some, rows in zip(nodes, pieces, strict=True)
+            ]
+        )
         if last is not None:
             before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
-            if moved < SETTLED and number > _PLACED_ANEW[1]:
+            if moved < SETTLED and number > 2:
                 break
             # Cells that agree with each other move together, and farther than each of them meant to.
             step = max(0.6 * step, _LEAST_STEP) if number > 2 and moved > 0.7 * before else step
