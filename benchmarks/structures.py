@@ -1,7 +1,7 @@
 """Calibrate with structure: what order, tables and earlier releases gain where they are true, and cost where not.
 
-For every family: the error of `calibrate(structure=...)` divided by the smaller of two errors, that of `calibrate()` and
-that of `project("norm-sub")`, each a mean over the draws of one setting, then averaged over the settings; and how many
+For every family: the error of `calibrate(structure=...)` divided by the smaller of two errors, that of `calibrate()`
+and that of `project("norm-sub")`, each a mean over the draws of one setting, then averaged over the settings; and how many
 of the 90% intervals hold the truth, those of cells and those of ranges (runs of neighbouring cells, or rows of the
 table). Every draw makes a new population, new people and new noise. What we ask for: a ratio of at most 0.4 for smooth
 orders, 0.8 for spiky ones and 0.7 for tables, on average; at most 1.03 where the structure is false (cells shuffled,
@@ -28,7 +28,13 @@ import localdp as ldp
 
 PAGE = Path(__file__).parent.parent / "docs" / "structure-derivation.md"
 ORDERED = ((64, 20_000, 1.0), (128, 100_000, 1.0), (100, 1_000_000, 2.0))
-TABLES = ((5, 8, 20_000, 1.0), (5, 8, 200_000, 1.0), (10, 20, 100_000, 1.0), (10, 20, 100_000, 2.0), (16, 24, 10**6, 1.0))
+TABLES = (
+    (5, 8, 20_000, 1.0),
+    (5, 8, 200_000, 1.0),
+    (10, 20, 100_000, 1.0),
+    (10, 20, 100_000, 2.0),
+    (16, 24, 10**6, 1.0),
+)
 ITEMS = ((50, 50_000, 1.0), (200, 50_000, 1.0), (200, 200_000, 2.0))
 SMOOTH = ("rising", "two hills", "falling", "ages")
 MEASURES = ("norm-sub", "auto", "structure", "cells", "ranges", "opt-in")
@@ -175,11 +181,11 @@ def measure(family: str, draws: int, seed: int) -> list[dict[str, float]]:
         means["ratio"] = ratio(means["structure"], means[better])
         residual = rows[:, 2] - means["ratio"] * column
         means["ratio's error"] = float(residual.std(ddof=1) / np.sqrt(len(rows)) / means[better])
-        found.append({key: float(value) for key, value in means.items()})
+        found.append({"draws": len(rows), **{key: float(value) for key, value in means.items()}})
     return found
 
 
-def page(results: dict[str, list[dict[str, float]]], draws: int, seed: int) -> list[str]:
+def page(results: dict[str, list[dict[str, float]]], seed: int) -> list[str]:
     rows = []
     for family, (_, _, asked) in FAMILIES.items():
         if family not in results:
@@ -190,6 +196,7 @@ def page(results: dict[str, list[dict[str, float]]], draws: int, seed: int) -> l
         rows.append(
             (
                 family,
+                int(sum(one["draws"] for one in settings)),
                 f"{mean['ratio']:.3f} ± {error:.3f}",
                 max(one["ratio"] for one in settings),
                 f"{asked:g}",
@@ -199,23 +206,25 @@ def page(results: dict[str, list[dict[str, float]]], draws: int, seed: int) -> l
         )
     every = [one for settings in results.values() for one in settings]
     likes = {family: settings for family, settings in results.items() if family.startswith("like")}
+    cells, ranges = (arithmetic_mean(one[key] for one in every) for key in ("cells", "ranges"))
     lines = [
-        f"{draws} draws of each family, seed {seed}.",
+        f"Seed {seed}.",
         "",
-        *table(("family", "ratio", "worst setting", "asked for", "cells covered", "ranges covered"), rows),
-        f"Coverage over all families: cells {arithmetic_mean(one['cells'] for one in every):.3f}, ranges "
-        f"{arithmetic_mean(one['ranges'] for one in every):.3f}.",
+        *table(("family", "draws", "ratio", "worst setting", "asked for", "cells covered", "ranges covered"), rows),
+        f"Coverage over all families: cells {cells:.3f}, ranges {ranges:.3f}.",
         "",
     ]
     if likes:
         lines += [
-            "The error of `Like` beside that of the prior `opt-in`, which knows the exact counts of 1,000 people who "
-            "opted in (in units of the noise, averaged over the settings):",
+            "`Like` beside the prior `opt-in`, which knows the exact counts of 1,000 people (errors in units of the noise):",
             "",
             *table(
                 ("family", "auto", "opt-in", "like"),
                 [
-                    (family, *(arithmetic_mean(one[key] for one in settings) for key in ("auto", "opt-in", "structure")))
+                    (
+                        family,
+                        *(arithmetic_mean(one[key] for one in settings) for key in ("auto", "opt-in", "structure")),
+                    )
                     for family, settings in likes.items()
                 ],
             ),
@@ -239,7 +248,7 @@ def main() -> None:
         print(f"{family}: {time.perf_counter() - begun:.0f} s", file=sys.stderr, flush=True)
         if given.keep is not None:
             given.keep.write_text(json.dumps({"seed": seed, "results": results}))
-    deliver("structures", page(results, given.runs, seed), given, PAGE)
+    deliver("structures", page(results, seed), given, PAGE)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,17 @@ def command(
             autocompletion=completion(METHODS),
         ),
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="The items are in an order: ages, prices, ratings.")
+    ] = False,
+    crossed: Annotated[
+        str | None,
+        typer.Option(metavar="ROWSxCOLUMNS", help="The items are the cells of a table, row after row: 5x8, or 5x8x3."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(help="An earlier aggregate file, of other people and the same items, to begin from."),
+    ] = None,
     level: Annotated[
         str,
         typer.Option(
@@ -37,7 +49,9 @@ def command(
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.cli.structures import chosen_structure
     from localdp.cli.values import number, one_of, whole_number
+    from localdp.estimate.comparison import beside
     from localdp.plan import Aggregate
     from localdp.validation import checked_level
 
@@ -49,9 +63,10 @@ def command(
     if method is not None:
         one_of(method, "--method", METHODS)
     check_outputs(force, out, plot)
+    structure = chosen_structure(ordered, crossed, like)
     estimate = Aggregate.load(aggregate).estimate()
-    calibrated = estimate.calibrate(prior, method)
-    table = estimate.compare(calibrated.prior, probability)
+    calibrated = estimate.calibrate(prior, method, structure=structure)
+    table = beside(estimate, calibrated, probability)
     if out is not None:
         write(table, out)
     if plot is not None:

@@ -128,7 +128,9 @@ class Calibrated(Frequencies):
 
     def _group_sum(self, members: Places) -> tuple[float, float]:
         if self.structured is not None:
-            value, variance = self.structured.posterior.sum_moments(np.bincount(members, minlength=self.domain.size))
+            value, variance = self.structured.posterior.sum_moments(
+                np.isin(np.arange(self.domain.size), members).astype(np.float64)
+            )
             return (value if self.processed is None else float(self.processed[members].sum())), variance**0.5
         found = float(self.frequencies[members].sum())
         variances = np.square(self.std)

@@ -226,7 +226,7 @@ class Estimate(Frozen, Frequencies):
             doubts=self.notes,
             doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
-        return calibrated if structure is None else with_structure(calibrated, structure, self)
+        return calibrated if structure is None else with_structure(calibrated, structure)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from localdp.structures.likelihood import CellLikelihood
+from localdp.structures.likelihood import CellLikelihood, Rows
 from localdp.types import Vector
 
 _REACH = 4.8  # nodes go this many widths to each side
@@ -25,7 +25,6 @@ SIDE, FEWER = 6, 4
 
 _STEPS = 8  # of Newton's method for the mode
 _LONGEST, _CLOSE = 1.5, 1e-3  # of one step; the mode need not be exact
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +58,7 @@ class Tilted:
     """How f moves with the ground: Cov(f, g)/Var(g), corrected for the bend of the exponential function."""
 
 
-def placed(likelihood: CellLikelihood, rows: slice, m: Vector, variances: Vector, side: int = SIDE) -> Nodes:
+def placed(likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector, side: int = SIDE) -> Nodes:
     """Nodes for cells whose eta is N(m, variance) under each part, before their own estimate is seen."""
     y, v = likelihood.gaussian(rows)
     y, v, centre = y[:, None], v[:, None], m[:, None]

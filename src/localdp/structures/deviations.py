@@ -32,8 +32,8 @@ class Deviations:
     @property
     def log_shares(self) -> Vector:
         """The logarithms of the shares of both parts."""
-        return np.log(np.array([1 - self.rho, self.rho]))
+        return np.asarray(np.log(np.array([1 - self.rho, self.rho])))
 
     def variances(self, doubts: Vector) -> Vector:
         """The variance of u in both parts, a row for each cell; `doubts` are those of the cells' starts."""
-        return doubts[:, None] + np.array([self.tau**2, self.tau**2 + STANDING_OUT**2])
+        return np.asarray(doubts[:, None] + np.array([self.tau**2, self.tau**2 + STANDING_OUT**2]))

@@ -12,9 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.calibrate.posterior_by_item import MOST_CLASSES, posterior_of
+from localdp.calibrate.posterior import Posterior
+from localdp.calibrate.posterior_by_item import MOST_CLASSES, PosteriorByItem, posterior_of
+from localdp.errors import InvalidInputError
 from localdp.priors import CellPrior, FittedPrior, Noise, NoiseByItem, Observations
 from localdp.priors.explained import Explained
+from localdp.structures.likelihood import Rows
 from localdp.structures.parts import Part
 from localdp.types import Vector
 
@@ -31,14 +34,15 @@ class ExchangeablePart(Part):
         self.prior, self.noise, self.estimates, self.n, self.total = prior, noise, estimates, n, total
 
     @cached_property
-    def posterior(self):  # type: ignore[no-untyped-def]
+    def posterior(self) -> Posterior | PosteriorByItem:
+        """The posterior of every cell on its own."""
         return posterior_of(self.prior, self.noise, self.estimates, self.total)
 
     @cached_property
     def moments(self) -> tuple[Vector, Vector]:
         return self.posterior.expect(), np.square(self.posterior.deviations())
 
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         items = np.arange(self.estimates.size)[rows]
         repeated, levels = np.repeat(items, _LEVELS.size), np.tile(_LEVELS, items.size)
         values = self.posterior.quantiles_of(repeated, levels).reshape(items.size, -1)
@@ -62,7 +66,8 @@ class ExchangeablePart(Part):
 
     def log_evidence(self) -> float:
         """The log-density of the estimates, given the total if it is known, up to log(2 pi)/2 for each cell."""
-        assert isinstance(self.prior, CellPrior)
+        if not isinstance(self.prior, CellPrior):
+            raise InvalidInputError(f"{self.prior.name} has no evidence that can be compared with that of a structure")
         masses = np.exp(self.prior.log_masses)
         logs = mean = variance = 0.0
         for items, noise in self._classes:
@@ -82,7 +87,7 @@ class ExchangeablePart(Part):
         return logs + 0.5 * float(np.log(max(spread, 1.0)))
 
     @property
-    def _classes(self):  # type: ignore[no-untyped-def]
+    def _classes(self) -> list[tuple[Rows, Noise]]:
         if isinstance(self.noise, Noise):
             return [(slice(None), self.noise)]
         return [(part.items, part.noise) for part in self.noise.classes(MOST_CLASSES)]

@@ -16,31 +16,35 @@ from scipy.special import gammaincinv, gammaln, ndtri
 from scipy.stats import qmc
 
 from localdp.structures.laplace import LaplacePart, Table
-from localdp.structures.likelihood import Likelihood
+from localdp.structures.likelihood import Likelihood, Rows
 from localdp.structures.parts import Part
 from localdp.types import Vector
 
 FEW = 8
 """Tables with no more cells than this are summed over."""
 
-_POINTS = 1 << 13
+_POINTS, _MORE_POINTS, _SPARSE = 1 << 14, 1 << 15, 3  # more points where there are so few dimensions
 _FREEDOM = 5.0  # of the Student law
 _WIDER = 1.25
 _FROM_PRIOR = 0.2
 
 
 @cache
-def _uniform(dimensions: int) -> Vector:
-    """Points that fill the unit cube evenly, always the same."""
-    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(20261118)).random(_POINTS)
-    return np.clip(points, 1e-12, 1 - 1e-12)
+def _uniform(dimensions: int, number: int) -> Vector:
+    """Points that fill the unit cube evenly: always the same for this number, and independent of other numbers'."""
+    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([dimensions, number])).random(
+        _MORE_POINTS if dimensions <= _SPARSE + 2 else _POINTS
+    )
+    return np.asarray(np.clip(points, 1e-12, 1 - 1e-12))
 
 
 class SummedPart(Part):
     """The posterior of a few cells, as tables with weights."""
 
-    def __init__(self, likelihood: Likelihood, table: Table, start: Vector, prior: Vector, tau: float) -> None:
-        """`prior` is the covariance of eta around `start`, and contains tau."""
+    def __init__(
+        self, likelihood: Likelihood, table: Table, start: Vector, prior: Vector, tau: float, number: int = 0
+    ) -> None:
+        """`prior` is the covariance of eta around `start`, and contains tau; `number` chooses the points."""
         self.tau = tau
         guess = np.log(np.maximum(likelihood.guess, 1e-300))
         centre = LaplacePart(likelihood, table, start, prior, 0.5 * (guess - guess.mean()) + start)
@@ -49,9 +53,9 @@ class SummedPart(Part):
         basis = np.eye(d) if table.total is None else np.linalg.svd(np.ones((1, d)))[2][1:].T
         mean, covariance = basis.T @ start, basis.T @ prior @ basis
         mode = basis.T @ centre.eta
-        prior_factor = np.linalg.cholesky(covariance)
-        factor = _WIDER * np.linalg.cholesky(basis.T @ centre.covariance @ basis)
-        uniform = _uniform(basis.shape[1] + 2)
+        prior_factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
+        factor = np.asarray(_WIDER, np.float64) * np.linalg.cholesky(basis.T @ centre.covariance @ basis)
+        uniform = _uniform(basis.shape[1] + 2, number)
         normal = ndtri(uniform[:, 2:])
         student = normal * np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:, :1])))
         from_prior = uniform[:, 1:2] < _FROM_PRIOR
@@ -74,7 +78,7 @@ class SummedPart(Part):
         mean = self.shares @ self.tables
         return mean, self.shares @ (self.tables - mean) ** 2
 
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         values = self.tables.T[rows]
         return values, np.broadcast_to(self.shares, values.shape)
 

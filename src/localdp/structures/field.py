@@ -102,7 +102,8 @@ class Field:
         r, c = self._place[rows], self._place[columns]
         keep = r <= c if self.dense else r >= c
         flat = r * self._shape[1] + c if self.dense else (r - c) * self._shape[1] + c
-        return np.bincount(flat[keep], values[keep], self._shape[0] * self._shape[1]).reshape(self._shape)
+        summed = np.bincount(flat[keep], values[keep], self._shape[0] * self._shape[1])
+        return summed.astype(np.float64).reshape(self._shape)
 
     def prior(self, strengths: tuple[float, ...]) -> Vector:
         """The precision of the coefficients before anything is observed, as it is stored."""
@@ -122,7 +123,14 @@ class Field:
     def gathered(self, cells: Vector) -> Vector:
         """design' times a vector of cells, in the order of the factor."""
         where = self._place[self.ground.columns].ravel()
-        return np.bincount(where, (self.ground.values * cells[:, None]).ravel(), self.ground.coefficients)
+        summed = np.bincount(where, (self.ground.values * cells[:, None]).ravel(), self.ground.coefficients)
+        return summed.astype(np.float64)
+
+    def ordered(self, coefficients: Vector) -> Vector:
+        """Coefficients in the order of the factor."""
+        found = np.empty(coefficients.size)
+        found[self._place] = coefficients
+        return found
 
     def spread(self, coefficients: Vector) -> Vector:
         """Design times a vector of coefficients that is in the order of the factor."""
@@ -171,7 +179,7 @@ class _Banded:
 
     @cached_property
     def _padded(self) -> int:
-        return -(-self._lower.shape[1] // self._band) * self._band
+        return int(-(-self._lower.shape[1] // self._band) * self._band)
 
     def covariances(self, pairs: Pairs) -> Vector:
         b = self._band

@@ -158,9 +158,7 @@ def fit(
         w, b, factor = _moved(field, prior, (w, b), (told, shifted), step)
     evidence = 0.5 * (prior_log_det - factor.log_det + float(field.gathered(b) @ coefficients))
     evidence += float(
-        (
-            cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))
-        ).sum()
+        (cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))).sum()
     )
     largest = float(cells.likely.sum())
     settled = bool(moved < NEARLY and usable.all() and evidence < largest)

@@ -23,8 +23,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from localdp.structures.deviations import STANDING_OUT, Deviations
-from localdp.structures.field import Field
-from localdp.structures.likelihood import Likelihood
+from localdp.structures.field import Field, NotPositiveError
+from localdp.structures.likelihood import Likelihood, Rows
 from localdp.structures.parts import Part
 from localdp.types import Vector
 
@@ -100,19 +100,20 @@ class LaplacePart(Part):
 
     @cached_property
     def _cell_points(self) -> tuple[Vector, Vector]:
-        """Points of every cell, whose logarithms are Gaussian, scaled so that means add up to the total."""
+        """Points of every cell, whose logarithms are Gaussian.
+
+        Their means are the frequencies at the mode, so that sums of cells are what the observations say they are.
+        """
         deviations = np.sqrt(np.diag(self._free_covariance))
-        f = self.table.at(self.eta)[:, None] * np.exp(deviations[:, None] * _NODES)
-        f = np.minimum(f, self.table.total or np.inf)
-        if self.table.total is not None:
-            f = f * (self.table.total / f.mean(axis=1).sum())
+        f = np.exp(deviations[:, None] * _NODES)
+        f *= (self.table.at(self.eta) / f.mean(axis=1))[:, None]
         return f, np.full(f.shape, 1 / _NODES.size)
 
     @cached_property
     def _free_covariance(self) -> Vector:
         """The covariance of log f: of eta less the logarithm of what exp(eta) adds up to."""
         if self.table.total is None:
-            return self.covariance
+            return np.asarray(self.covariance)
         shares = self.table.at(self.eta) / self.table.total
         left = np.eye(self.eta.size) - shares
         return np.asarray(left @ self.covariance @ left.T)
@@ -122,7 +123,7 @@ class LaplacePart(Part):
         f = self._cell_points[0]
         return f.mean(axis=1), f.var(axis=1)
 
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         f, shares = self._cell_points
         return f[rows], shares[rows]
 
@@ -184,6 +185,7 @@ def laplace_fit(
         square = mean**2 + np.maximum(variance, 0.0)
         odds = np.log(law.rho / (1 - law.rho)) + 0.5 * np.log(usual / out) + 0.5 * square * (1 / usual - 1 / out)
         standing = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
-    assert best is not None
+    if best is None:
+        raise NotPositiveError("the posterior has no mode")
     best.tau, best.rho = law.tau, float(standing.mean())
     return best

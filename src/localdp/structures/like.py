@@ -26,6 +26,7 @@ from localdp.validation import checked_estimates, shown
 
 _CENTRAL = 3.0  # deviations; estimates beyond are frequent items, which say nothing about noise
 _FEWEST = 200  # items from which on shared noise can be seen
+_SAME, _SEVERAL = 0.1, 12  # the mean distance of the same estimates, and items from which on it is no chance
 _SURE = 5.0  # deviations of the covariance
 _ZERO = 1.0  # the variance, as a logarithm, of a frequency that was given as 0
 
@@ -96,6 +97,7 @@ class Like(Structure):
 
     def start(self, cells: int) -> Vector:
         """The logarithms of the earlier frequencies."""
+        self.check(cells)
         return self._logarithms[0]
 
     @property
@@ -153,7 +155,8 @@ def shares_noise(earlier: Scaled, now: Scaled) -> bool:
     (False, True)
     """
     x, z = earlier.values, now.values
-    if np.allclose(x, z, rtol=0, atol=1e-9):
+    # Estimates that were moved to their total differ a little from the same ones that were not.
+    if float(np.sqrt(np.mean((x - z) ** 2))) < (_SAME if x.size >= _SEVERAL else 1e-6):
         return True
     central = (np.abs(x) < _CENTRAL) & (np.abs(z) < _CENTRAL)
     count = int(central.sum())

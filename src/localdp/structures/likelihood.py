@@ -19,7 +19,10 @@ import numpy as np
 from localdp.errors import InvalidInputError
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem
-from localdp.types import Vector
+from localdp.types import Places, Vector
+
+Rows = slice | Places
+"""Some of the cells."""
 
 
 class Likelihood(ABC):
@@ -55,16 +58,16 @@ class CellLikelihood(Likelihood):
     def cells(self) -> int:
         return self.estimates.size
 
-    def log(self, f: Vector, rows: slice = slice(None)) -> Vector:
+    def log(self, f: Vector, rows: Rows = slice(None)) -> Vector:
         """The log-likelihood of single cells at frequencies f (a row for each cell), up to a constant for each."""
         y = self.estimates[rows]
         if isinstance(self.noise, NoiseByItem):
-            own = self.noise.variances[rows, None]
+            own = self.noise.variances[rows][:, None]
             variance = np.maximum(own + self.noise.excess * f, 0.1 * own)
             return np.asarray(-0.5 * (y[:, None] - f) ** 2 / variance - 0.5 * np.log(variance))
         return self.noise.log_likelihood(y, f)
 
-    def gaussian(self, rows: slice = slice(None)) -> tuple[Vector, Vector]:
+    def gaussian(self, rows: Rows = slice(None)) -> tuple[Vector, Vector]:
         """The estimates, and the variances of their noise if the frequencies are what they are estimated to be."""
         y = self.estimates[rows]
         return y, self._variances(np.maximum(y, 0.0), rows)
@@ -81,7 +84,7 @@ class CellLikelihood(Likelihood):
         mean = max(float(self.estimates.mean()), 1e-3)
         return np.maximum(self.estimates, 0.1 * mean)
 
-    def _variances(self, f: Vector, rows: slice = slice(None)) -> Vector:
+    def _variances(self, f: Vector, rows: Rows = slice(None)) -> Vector:
         if isinstance(self.noise, NoiseByItem):
             own = self.noise.variances[rows]
             return np.maximum(own + self.noise.excess * f, 0.1 * own)
@@ -108,7 +111,7 @@ class ChannelLikelihood(Likelihood):
 
     @property
     def cells(self) -> int:
-        return self.channel.shape[1]
+        return int(self.channel.shape[1])
 
     @property
     def n(self) -> float:
@@ -154,7 +157,7 @@ class LinearLikelihood(Likelihood):
 
     @property
     def cells(self) -> int:
-        return self.sums.shape[1]
+        return int(self.sums.shape[1])
 
     @property
     def guess(self) -> Vector:
@@ -188,10 +191,10 @@ class JointLikelihood(Likelihood):
 
     @property
     def guess(self) -> Vector:
-        return np.mean([part.guess for part in self.parts], axis=0)
+        return np.asarray(np.mean([part.guess for part in self.parts], axis=0))
 
     def joint(self, tables: Vector) -> Vector:
-        return np.sum([part.joint(tables) for part in self.parts], axis=0)
+        return np.asarray(np.sum([part.joint(tables) for part in self.parts], axis=0))
 
     def slopes(self, table: Vector) -> tuple[Vector, Vector]:
         found = [part.slopes(table) for part in self.parts]

@@ -6,9 +6,11 @@ distribution function is a straight line.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
-from localdp.types import Vector
+from localdp.types import Places, Vector
 
 _CANDIDATES = 24  # places where the shortest interval may begin
 
@@ -26,6 +28,12 @@ class Marginals:
         ordered = np.take_along_axis(shares, order, axis=1)
         self._below = np.cumsum(ordered, axis=1) - 0.5 * ordered
         self._below /= (self._below[:, -1] + 0.5 * ordered[:, -1])[:, None]
+
+    def of(self, rows: Places) -> Marginals:
+        """The distributions of some of the cells; a cell may be repeated."""
+        some = copy(self)
+        some.values, some._below = self.values[rows], self._below[rows]
+        return some
 
     def quantiles(self, levels: Vector) -> Vector:
         """The quantile of each cell at its own level."""

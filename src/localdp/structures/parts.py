@@ -16,7 +16,7 @@ import numpy as np
 from localdp.structures.cell_integrals import FEWER, placed, tilted
 from localdp.structures.field import Field
 from localdp.structures.fit import MANY, Fit
-from localdp.structures.likelihood import CellLikelihood
+from localdp.structures.likelihood import CellLikelihood, Rows
 from localdp.types import Vector
 
 MORE_DOUBT = 1.15**2
@@ -39,6 +39,8 @@ class Part(ABC):
     """How much single cells deviate from the ground, as a logarithm."""
     rho: float = 0.0
     """The share of cells that stand out."""
+    strengths: tuple[float, ...] = ()
+    """The strengths of the structure."""
 
     @property
     @abstractmethod
@@ -46,7 +48,7 @@ class Part(ABC):
         """The mean and the variance of every cell."""
 
     @abstractmethod
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         """Points of the distributions of these cells and their probabilities, a row for each cell."""
 
     @abstractmethod
@@ -86,7 +88,8 @@ class StructuredPart(Part):
     ) -> None:
         """`level` is minus the log-density of the total before anything was observed."""
         self.field, self.likelihood, self.start, self.fit, self.total = field, likelihood, start, fit, total
-        self.settled, self.tau, self.rho = fit.settled, fit.deviations.tau, fit.deviations.rho
+        self.settled, self.strengths = fit.settled, fit.strengths
+        self.tau, self.rho = fit.deviations.tau, fit.deviations.rho
         known = self.known_sum
         self.evidence = fit.evidence + level + (0.0 if known is None else known.log_density)
 
@@ -131,7 +134,7 @@ class StructuredPart(Part):
         return np.concatenate(means), np.concatenate(variances)
 
     @property
-    def _coarse_points(self) -> Iterator[tuple[slice, tuple[Vector, Vector]]]:
+    def _coarse_points(self) -> Iterator[tuple[Rows, tuple[Vector, Vector]]]:
         """The nodes of the fit, some cells at a time."""
         cells = self.fit.cells
         if cells.nodes is not None and cells.shares is not None:
@@ -142,11 +145,11 @@ class StructuredPart(Part):
             rows = slice(start, start + MANY)
             yield rows, self._points(rows, FEWER)
 
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         f, shares = self._points(rows, FINE if self.start.size <= MANY else LESS_FINE)
         return f, self._given_total(f, shares, rows, self._pull)
 
-    def _points(self, rows: slice, side: int) -> tuple[Vector, Vector]:
+    def _points(self, rows: Rows, side: int) -> tuple[Vector, Vector]:
         """Nodes of these cells and their probabilities, before the total is known."""
         fit = self.fit
         own = fit.deviations.variances(self.field.ground.doubts[rows])
@@ -177,7 +180,7 @@ class StructuredPart(Part):
         through = self.field.spread(self.fit.factor.solve(self.field.gathered(slope * weights)))
         return self.own * weights + slope * through
 
-    def _given_total(self, f: Vector, shares: Vector, rows: slice, pull: float) -> Vector:
+    def _given_total(self, f: Vector, shares: Vector, rows: Rows, pull: float) -> Vector:
         """The probabilities of points, once the total is known."""
         known = self.known_sum
         if known is None:
@@ -200,7 +203,7 @@ class Unusable(Part):
     def moments(self) -> tuple[Vector, Vector]:
         raise NotImplementedError
 
-    def points(self, rows: slice) -> tuple[Vector, Vector]:
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
         raise NotImplementedError
 
     def sum_moments(self, weights: Vector) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from scipy.special import betaincinv, gammaincinv, ndtri
 
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.frozen import Frozen
+from localdp.structures.likelihood import Rows
 from localdp.structures.marginals import Marginals
 from localdp.structures.parts import Part
 from localdp.types import Places, Vector
@@ -36,15 +37,15 @@ class StructuredPosterior(Frozen, AnyPosterior):
             return np.ones(self._cells)
         if limit >= self.most:
             return np.zeros(self._cells)
-        return self._row_by_row(lambda cells, rows: (cells.above(limit + 0.5),))[0]
+        return self._row_by_row(lambda cells: (cells.above(limit + 0.5),))[0]
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
-        low, high = self._row_by_row(lambda cells, rows: cells.shortest(level))
+        low, high = self._row_by_row(lambda cells: cells.shortest(level))
         low = np.floor(low + _SLACK)
         return np.where(low <= 1, 0.0, low), np.minimum(np.ceil(high - _SLACK), self.most) + 0.0
 
     def quantiles(self, level: float) -> Vector:
-        def found(cells: Marginals, rows: slice) -> tuple[Vector]:
+        def found(cells: Marginals) -> tuple[Vector]:
             return (cells.quantiles(np.full(cells.values.shape[0], level)),)
 
         return np.ceil(self._row_by_row(found)[0] - _SLACK) + 0.0
@@ -56,11 +57,7 @@ class StructuredPosterior(Frozen, AnyPosterior):
         for start in range(0, asked.size, step):
             here = asked[start : start + step]
             own = (place >= start) & (place < start + step)
-            cells = self._marginals(here)
-            rows = place[own] - start
-            repeated = Marginals.__new__(Marginals)
-            repeated.values, repeated._below = cells.values[rows], cells._below[rows]
-            found[own] = repeated.quantiles(levels[own])
+            found[own] = self._marginals(here).of(place[own] - start).quantiles(levels[own])
         return np.rint(found)
 
     def linear(self, weights: Vector, level: float) -> Quantity:
@@ -103,24 +100,21 @@ class StructuredPosterior(Frozen, AnyPosterior):
     def _rows_at_once(self) -> int:
         return max(1, _CHUNK // (100 * len(self.parts)))
 
-    def _marginals(self, rows: slice | Places) -> Marginals:
+    def _marginals(self, rows: Rows) -> Marginals:
         points = [part.points(rows) for part in self.parts]
         values = np.concatenate([value for value, _ in points], axis=1)
         shares = [weight * share for weight, (_, share) in zip(self.weights, points, strict=True)]
         return Marginals(values, np.concatenate(shares, axis=1))
 
-    def _row_by_row(self, answer: Callable[[Marginals, slice], tuple[Vector, ...]]) -> list[Vector]:
+    def _row_by_row(self, answer: Callable[[Marginals], tuple[Vector, ...]]) -> list[Vector]:
         step = self._rows_at_once
         pieces = []
         for start in range(0, self._cells, step):
-            rows = slice(start, start + step)
-            pieces.append(answer(self._marginals(rows), rows))
+            pieces.append(answer(self._marginals(slice(start, start + step))))
         return [np.concatenate(piece) for piece in zip(*pieces, strict=True)]
 
 
-def bounded_interval(
-    value: float, variance: float, level: float, least: float, largest: float
-) -> tuple[float, float]:
+def bounded_interval(value: float, variance: float, level: float, least: float, largest: float) -> tuple[float, float]:
     """The interval of a sum with this mean and variance that lies between `least` and `largest`.
 
     It is that of a beta law between two bounds, of a gamma law above one, and otherwise Gaussian: all three are the

@@ -101,7 +101,9 @@ def averaged(
     masses = np.exp(BETWEEN_STRENGTHS * (logs - logs.max()))
     # Each strength has about a dozen values that are possible beforehand.
     points = 12.0
-    evidence = float(logs.max() + np.log(np.exp(logs - logs.max()).sum()) - strengths * np.log(points) - np.log(len(TAUS)))
+    evidence = float(
+        logs.max() + np.log(np.exp(logs - logs.max()).sum()) - strengths * np.log(points) - np.log(len(TAUS))
+    )
     return Averaged(tuple(kept), masses / masses.sum(), evidence)
 
 
