@@ -1,8 +1,8 @@
 """Calibrate with structure: what order, tables and earlier releases gain where they are true, and cost where not.
 
 For every family: the error of `calibrate(structure=...)` divided by the smaller of two errors, that of `calibrate()`
-and that of `project("norm-sub")`, each a mean over the draws of one setting, then averaged over the settings; and how many
-of the 90% intervals hold the truth, those of cells and those of ranges (runs of neighbouring cells, or rows of the
+and that of `project("norm-sub")`, each a mean over the draws of one setting, then averaged over the settings; and how
+many of the 90% intervals hold the truth, those of cells and those of ranges (runs of neighbouring cells, or rows of the
 table). Every draw makes a new population, new people and new noise. What we ask for: a ratio of at most 0.4 for smooth
 orders, 0.8 for spiky ones and 0.7 for tables, on average; at most 1.03 where the structure is false (cells shuffled,
 another population); coverage of 0.87 to 0.95 on average, and of at least 0.80 in every family.
@@ -216,7 +216,7 @@ def page(results: dict[str, list[dict[str, float]]], seed: int) -> list[str]:
     ]
     if likes:
         lines += [
-            "`Like` beside the prior `opt-in`, which knows the exact counts of 1,000 people (errors in units of the noise):",
+            "`Like` beside the prior `opt-in`, which knows the exact counts of 1,000 people (errors over noise):",
             "",
             *table(
                 ("family", "auto", "opt-in", "like"),

@@ -120,10 +120,10 @@ def _summed(field: Field, likelihood: Likelihood, start: Vector, total: float | 
             # Fits with other points average the errors of their sums too.
             number = sum((3 * place + 1) * step for place, step in enumerate(point)) % _SEQUENCES
             part = SummedPart(likelihood, Table(total), start, ground + np.diag(own), TAUS[point[-1]], number)
-            part.strengths = strengths_at(point, field.ground.strengths)
-            return part
         except (NotPositiveError, np.linalg.LinAlgError):
             return Unusable()
+        part.strengths = strengths_at(point, field.ground.strengths)
+        return part
 
     return fit_at
 
