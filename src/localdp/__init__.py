@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Smooth,
     )
     from localdp.questions import Choice, Choices, Question
+    from localdp.structures import Crossed, Like, Ordered, Structure
     from localdp.table import Table
 
 __version__ = "0.1.0.dev0"
@@ -57,6 +58,7 @@ __all__ = [
     "Choice",
     "Choices",
     "Client",
+    "Crossed",
     "Discovery",
     "DiscoveryClient",
     "Domain",
@@ -68,10 +70,12 @@ __all__ = [
     "Gaussian",
     "HeavyHitters",
     "Laplace",
+    "Like",
     "LocalDPError",
     "Mechanism",
     "Monotone",
     "OptIn",
+    "Ordered",
     "ParametricFamily",
     "Plan",
     "Poisson",
@@ -80,6 +84,7 @@ __all__ = [
     "Question",
     "Reports",
     "Smooth",
+    "Structure",
     "Table",
     "advise",
     "checks",
@@ -117,6 +122,7 @@ _SOURCES = {
     **dict.fromkeys(("Choice", "Choices", "Question"), "questions"),
     **dict.fromkeys(("Discovery", "DiscoveryClient", "Found", "discover"), "discovery"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
+    **dict.fromkeys(("Crossed", "Like", "Ordered", "Structure"), "structures"),
     "Calibrated": "estimate.calibrated",
     "Client": "client",
     "Domain": "domain",

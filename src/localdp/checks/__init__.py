@@ -1,4 +1,4 @@
-"""Public checks for authors of a mechanism or a prior; the tests run them on all mechanisms and priors of the library.
+"""Public checks for authors of a mechanism, a prior or a structure; the tests run them on all those of the library.
 
 >>> from localdp.mechanisms import RandomizedResponse
 >>> check_mechanism(RandomizedResponse)
@@ -10,5 +10,14 @@ found and what was expected.
 from localdp.checks.failure import CheckFailure
 from localdp.checks.mechanism import MECHANISM_CHECKS, check_mechanism
 from localdp.checks.prior import PRIOR_CHECKS, check_prior
+from localdp.checks.structure import STRUCTURE_CHECKS, check_structure
 
-__all__ = ["MECHANISM_CHECKS", "PRIOR_CHECKS", "CheckFailure", "check_mechanism", "check_prior"]
+__all__ = [
+    "MECHANISM_CHECKS",
+    "PRIOR_CHECKS",
+    "STRUCTURE_CHECKS",
+    "CheckFailure",
+    "check_mechanism",
+    "check_prior",
+    "check_structure",
+]

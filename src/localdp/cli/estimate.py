@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,17 @@ def command(
             autocompletion=completion(METHODS),
         ),
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="The items are in an order: ages, prices, ratings.")
+    ] = False,
+    crossed: Annotated[
+        str | None,
+        typer.Option(metavar="ROWSxCOLUMNS", help="The items are the cells of a table, row after row: 5x8, or 5x8x3."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(help="An earlier aggregate file, of other people and the same items, to begin from."),
+    ] = None,
     reports_per_person: ReportsPerPerson = "1",
     level: Annotated[
         str,
@@ -49,7 +61,9 @@ def command(
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
     from localdp.cli.output import check_outputs, save_plot, show, write
+    from localdp.cli.structures import chosen_structure
     from localdp.cli.values import number, one_of, reports_range, whole_number
+    from localdp.estimate.comparison import beside
     from localdp.plan import Aggregate
     from localdp.validation import checked_level
 
@@ -62,9 +76,10 @@ def command(
         one_of(method, "--method", METHODS)
     repeats = reports_range(reports_per_person, "--reports-per-person")
     check_outputs(force, out, plot)
+    structure = chosen_structure(ordered, crossed, like)
     estimate = Aggregate.load(aggregate).estimate(reports_per_person=repeats)
-    calibrated = estimate.calibrate(prior, method)
-    table = estimate.compare(calibrated.prior, probability)
+    calibrated = estimate.calibrate(prior, method, structure=structure)
+    table = beside(estimate, calibrated, probability)
     if out is not None:
         write(table, out)
     if plot is not None:

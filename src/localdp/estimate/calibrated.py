@@ -22,6 +22,7 @@ from localdp.calibrate.unknown_total import widened
 from localdp.domain import Domain
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
+from localdp.structures.calibration import Calibration
 from localdp.types import Places, Vector
 from localdp.validation import checked_estimates, checked_level, checked_threshold
 
@@ -57,6 +58,8 @@ class Calibrated(Frequencies):
     doubts: tuple[str, ...] = field(kw_only=True, default=())
     doubts_level: bool = field(kw_only=True, default=False)
     """Whether the level of the prior was learnt from these estimates alone, without a known total."""
+    structured: Calibration | None = field(kw_only=True, default=None)
+    """The posterior that knows how the items belong together, if a structure was given."""
 
     @cached_property
     def frequencies(self) -> Vector:
@@ -83,7 +86,7 @@ class Calibrated(Frequencies):
     @property
     def notes(self) -> tuple[str, ...]:
         """Where the estimates contradict their noise or total, and what was decided while the prior was fitted."""
-        return (*self.doubts, *self.prior.notes)
+        return (*self.doubts, *(() if self.structured is None else self.structured.notes), *self.prior.notes)
 
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
         """For every item, the shortest range (low, high) that contains the true frequency with this probability.
@@ -112,7 +115,7 @@ class Calibrated(Frequencies):
 
     def _interval(self, level: float) -> tuple[Vector, Vector]:
         found = self._posterior.shortest_intervals(level)
-        if not self.doubts_level:
+        if not self.doubts_level or self.structured is not None:
             return found
         means = self.frequencies if self.origin is None else self.origin.frequencies
         return widened(found, means, self.std, self._deviations, level, self.prior.n)
@@ -141,15 +144,20 @@ class Calibrated(Frequencies):
         origin = self if self.origin is None else self.origin
         return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)
 
-    @cached_property
+    @property
     def _posterior(self) -> AnyPosterior:
+        return self._exchangeable if self.structured is None else self.structured.posterior
+
+    @cached_property
+    def _exchangeable(self) -> AnyPosterior:
         if self.origin is not None:
-            return self.origin._posterior
+            return self.origin._exchangeable
         return posterior_of(self.prior, self.noise, self.estimates, self.total)
 
     def __repr__(self) -> str:
         steps = "".join(f" ({step})" for step in self.processing)
-        return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {self.prior!r}>"
+        by = repr(self.prior) if self.structured is None else f"{self.structured.structure!r} and {self.prior!r}"
+        return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {by}>"
 
 
 def _read_only(values: Vector) -> Vector:

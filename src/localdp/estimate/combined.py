@@ -22,6 +22,7 @@ from localdp.types import Progress, Vector
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
+    from localdp.structures import Structure
 
 
 @dataclass(eq=False)
@@ -79,7 +80,12 @@ class Combined(Estimate):
         return np.sqrt(self.noise.variance_at(held))
 
     def calibrate(
-        self, prior: Prior | FittedPrior | str = "opt-in", method: str | None = None, *, warn: bool = True
+        self,
+        prior: Prior | FittedPrior | str = "opt-in",
+        method: str | None = None,
+        *,
+        structure: Structure | None = None,
+        warn: bool = True,
     ) -> Calibrated:
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
@@ -87,6 +93,10 @@ class Combined(Estimate):
         answers. The arguments are otherwise as in `Estimate.calibrate`. Posteriors do not use the total: the errors of
         rare items are not Gaussian, so their sum says little.
         """
+        if structure is not None:
+            raise InvalidInputError(
+                "estimates combined with users who opted in take no structure: give it to the private estimates"
+            )
         if self.origin is None:
             chosen = OptIn(self.counts.astype(np.int64)) if isinstance(prior, str) and prior == "opt-in" else prior
             prior, method = self._by_the_private.calibrate(chosen, method, warn=warn).prior, None

@@ -11,6 +11,7 @@ from localdp.table import Table
 from localdp.validation import checked_list
 
 if TYPE_CHECKING:
+    from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.estimate import Estimate
 
 
@@ -18,25 +19,38 @@ def comparison(
     estimate: Estimate, prior: Prior | FittedPrior | str | Sequence[Prior | FittedPrior | str], level: float
 ) -> Table:
     """The table of `Estimate.compare`: with intervals for one prior, with a column for each of several."""
-    columns: dict[str, Any] = {
-        "item": estimate.domain.items,
-        "raw": estimate.frequencies,
-        "zeroed": estimate.zeroed().frequencies,
-        "norm-sub": estimate.project("norm-sub").frequencies,
-    }
-    title = f"{estimate.domain.size:,} items among {estimate.n:,} users, calibrated by"
     if isinstance(prior, str | Prior | FittedPrior):
-        calibrated = estimate.calibrate(prior)
-        columns |= {"calibrated": calibrated.frequencies, "share": calibrated.frequencies / estimate.n}
-        columns["low"], columns["high"] = calibrated.interval(level)
-        heading = f"{title} {calibrated.prior.name}, intervals of {100 * level:g}%"
-        return Table(columns, heading, {"share": SHARE})
+        return beside(estimate, estimate.calibrate(prior), level)
+    columns, title = _raw_columns(estimate), _title(estimate)
     names = []
     for one in checked_list(prior, "priors"):
         found = estimate.calibrate(one).frequencies
         names.append(_free_name(one, columns))
         columns[names[-1]] = found
     return Table(columns, f"{title} {', '.join(names)}")
+
+
+def beside(estimate: Estimate, calibrated: Calibrated, level: float) -> Table:
+    """Raw estimates and what was calibrated from them, with intervals."""
+    columns = _raw_columns(estimate)
+    columns |= {"calibrated": calibrated.frequencies, "share": calibrated.frequencies / estimate.n}
+    columns["low"], columns["high"] = calibrated.interval(level)
+    structure = calibrated.structured
+    by = calibrated.prior.name if structure is None else f"{structure.structure.name} and {calibrated.prior.name}"
+    return Table(columns, f"{_title(estimate)} {by}, intervals of {100 * level:g}%", {"share": SHARE})
+
+
+def _raw_columns(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "item": estimate.domain.items,
+        "raw": estimate.frequencies,
+        "zeroed": estimate.zeroed().frequencies,
+        "norm-sub": estimate.project("norm-sub").frequencies,
+    }
+
+
+def _title(estimate: Estimate) -> str:
+    return f"{estimate.domain.size:,} items among {estimate.n:,} users, calibrated by"
 
 
 def _free_name(prior: Prior | FittedPrior | str, columns: dict[str, Any]) -> str:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from localdp.estimate.combined import Combined
     from localdp.mechanisms.observation import Observation
     from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
+    from localdp.structures import Structure
 
 
 class Reading(Protocol):
@@ -182,13 +183,21 @@ class Estimate(Frozen, Frequencies):
         return confidence
 
     def calibrate(
-        self, prior: Prior | FittedPrior | str = "auto", method: str | None = None, *, warn: bool = True
+        self,
+        prior: Prior | FittedPrior | str = "auto",
+        method: str | None = None,
+        *,
+        structure: Structure | None = None,
+        warn: bool = True,
     ) -> Calibrated:
         """Calibrated frequencies: the mean of every item's posterior under a prior.
 
         `prior` is a family (`PowerLaw()`, or its name), which is fitted to these estimates by `method` ("mean-variance"
         or "mle" for the paper's families), or a prior that was fitted before and is used as it is. With the paper's
         families all items have the same variance, as in the paper; with ours, frequent items have more.
+
+        `structure` says how the items belong together: `Ordered()`, `Crossed((rows, columns))`, `Like(previous)` or one
+        of your own. It is averaged with the prior "auto" by evidence, and `notes` says what the data think of it.
 
         The prior is fitted now. The posterior is computed when an attribute of the result first needs it, such as
         `frequencies` or `interval`. Estimates that contradict their noise or their total are warned of, or with
@@ -199,6 +208,7 @@ class Estimate(Frozen, Frequencies):
         np.int64(2)
         """
         from localdp.estimate.calibrated import Calibrated
+        from localdp.estimate.structured import checked_structure, with_structure
         from localdp.priors import FittedPrior, observations_of, prior_of
 
         if self.origin is not None:
@@ -207,6 +217,8 @@ class Estimate(Frozen, Frequencies):
                 "noise: calibrate the estimates themselves, then post-process what that gives"
             )
         family = prior_of(prior)
+        if structure is not None:
+            checked_structure(structure, family, self)
         if isinstance(family, FittedPrior) and method is not None:
             raise InvalidInputError("a fitted prior is used as it is: it takes no method")
         for note in self.notes if warn else ():
@@ -228,6 +240,8 @@ class Estimate(Frozen, Frequencies):
             doubts=self.notes,
             doubts_level=self.total is None and family.uses_total and not isinstance(family, FittedPrior),
         )
+        if structure is not None:
+            calibrated = with_structure(calibrated, structure)
         return calibrated if self.question is None else self.question.result(calibrated)
 
     @cached_property

@@ -95,12 +95,13 @@ class CountingNoise(Noise):
     def log_likelihood(self, estimates: Vector, k: Vector) -> Vector:
         counts = np.clip(estimates * (self.p - self.q) + self.users * self.q, 0.0, float(self.users))
         held = np.minimum(k, float(self.users))
-        logs = np.empty((counts.size, held.size))
+        logs = np.empty((counts.size, held.shape[-1]))
         formula = _few_by_chance if self.users * self.q < _FEW_BY_CHANCE else _saddlepoint
-        rows = max(1, _BLOCK // max(held.size, 1))
+        rows = max(1, _BLOCK // max(held.shape[-1], 1))
         for start in range(0, counts.size, rows):
             part = slice(start, start + rows)
-            logs[part] = formula(counts[part, None], held, float(self.users), self.p, self.q)
+            own = held if held.ndim == 1 else held[part]
+            logs[part] = formula(counts[part, None], own, float(self.users), self.p, self.q)
         logs *= self.share
         return logs
 

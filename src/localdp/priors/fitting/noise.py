@@ -107,6 +107,8 @@ class Noise:
     def log_likelihood(self, estimates: Vector, k: Vector) -> Vector:
         """log p_s(estimate - k): a row for each estimate, a column for each k.
 
+        If k has a row for each estimate, they are the frequencies that this estimate is compared with.
+
         It leaves out a term that is the same for all k, which no posterior and no comparison of priors depends on.
         """
         variance = self.variance_at(k)

@@ -1,0 +1,180 @@
+"""Calibrate with a structure: fit it, and average it with the exchangeable prior by evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from localdp.priors import Noise, NoiseByItem
+from localdp.structures.base import FREE, Ground, Structure
+from localdp.structures.deviations import TAUS, Deviations
+from localdp.structures.exchangeable import ExchangeablePart
+from localdp.structures.few_cells import FEW, SummedPart
+from localdp.structures.field import Field, NotPositiveError
+from localdp.structures.fit import MANY, first_sites, fit
+from localdp.structures.laplace import Table, ground_covariance, laplace_fit
+from localdp.structures.likelihood import CellLikelihood, Likelihood
+from localdp.structures.parts import Part, StructuredPart, Unusable
+from localdp.structures.posterior import StructuredPosterior
+from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
+from localdp.types import Vector
+
+LEAST_SHARE = 1e-3
+"""What has less weight than this in the average is left out."""
+
+HANDICAP = 3.0
+"""A structure must explain the data better than an exchangeable prior by this log-evidence to count as much."""
+
+_BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
+_RHO = 0.02
+_SEQUENCES = 16
+_BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
+
+FitAt = Callable[[Point, Part | None], Part]
+
+
+def structured(
+    structure: Structure, likelihood: Likelihood, total: float | None, dense: bool | None = None
+) -> Averaged[Part]:
+    """The posterior under the structure alone, for all strengths that matter.
+
+    `total` is the sum of all cells, if it is known. `dense` chooses how the ground is solved for; for tests.
+    """
+    structure.check(likelihood.cells)
+    everything = []
+    for ground in structure.grounds(likelihood.cells):
+        start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
+        if likelihood.cells <= FEW:
+            fit_at = _summed(Field(ground), likelihood, start, total)
+        elif isinstance(likelihood, CellLikelihood):
+            fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
+        else:
+            fit_at = _around_the_mode(Field(ground), likelihood, start, total)
+        many = likelihood.cells > MANY
+        begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
+        everything.append(averaged(fit_at, len(ground.penalties), begin, most))
+    return joined(everything)
+
+
+def _points(cells: int) -> int:
+    """How many fits a search of very many cells makes: fewer where each of them takes longer."""
+    return int(np.clip(700_000 // cells, 3, 7))
+
+
+def _start(ground: Ground, total: float) -> Vector:
+    """The logarithms of frequencies that add up to the total and have the shape that the ground starts from."""
+    top = float(ground.start.max())
+    return np.asarray(ground.start - top - np.log(np.exp(ground.start - top).sum()) + np.log(max(total, 1.0)))
+
+
+def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits where every cell has an estimate of its own."""
+    first = first_sites(likelihood, start)
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        strengths, tau = strengths_at(point, field.ground.strengths), TAUS[point[-1]]
+        try:
+            found = None
+            if isinstance(near, StructuredPart):
+                law = Deviations(tau, near.fit.deviations.rho)
+                found = fit(field, likelihood, start, strengths, law, near.fit.sites)
+            if found is None or not found.settled:
+                found = fit(field, likelihood, start, strengths, Deviations(tau, _RHO), first)
+        except NotPositiveError:
+            return Unusable()
+        return StructuredPart(field, likelihood, start, found, total, _level(total))
+
+    return fit_at
+
+
+def _level(total: float | None) -> float:
+    """Minus the log-density of the total beforehand: a free level makes all totals equally likely as logarithms."""
+    return 0.0 if total is None else float(np.log(FREE * np.sqrt(2 * np.pi) * max(total, 1.0)))
+
+
+def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits where observations mix the cells."""
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        try:
+            ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
+            eta = getattr(near, "eta", start)
+            law = Deviations(TAUS[point[-1]], _RHO)
+            return laplace_fit(likelihood, Table(total), start, ground, field.ground.doubts, law, eta)
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return Unusable()
+
+    return fit_at
+
+
+def _summed(field: Field, likelihood: Likelihood, start: Vector, total: float | None) -> FitAt:
+    """Fits of a few cells."""
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        del near
+        try:
+            ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
+            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8
+            # Fits with other points average the errors of their sums too.
+            number = sum((3 * place + 1) * step for place, step in enumerate(point)) % _SEQUENCES
+            part = SummedPart(likelihood, Table(total), start, ground + np.diag(own), TAUS[point[-1]], number)
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return Unusable()
+        part.strengths = strengths_at(point, field.ground.strengths)
+        return part
+
+    return fit_at
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A posterior, and what to say about it."""
+
+    structure: Structure
+    posterior: StructuredPosterior
+    share: float
+    """The weight of the structure; the rest is that of the exchangeable prior."""
+    notes: tuple[str, ...]
+
+
+def calibration(
+    structure: Structure, exchangeable: ExchangeablePart, noise: Noise | NoiseByItem, n: int
+) -> Calibration:
+    """The posterior under a structure, averaged with an exchangeable prior by evidence.
+
+    `noise` is that of the estimates of `exchangeable`, which are moved to add up to the total if it is known.
+    """
+    total = exchangeable.total
+    found = structured(structure, CellLikelihood(exchangeable.estimates, noise.usable(n)), total)
+    gain = found.evidence - exchangeable.log_evidence() - HANDICAP
+    share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))
+    parts: list[Part] = []
+    weights: list[float] = []
+    if share > LEAST_SHARE:
+        parts += found.fits
+        weights += list(share * found.weights)
+    if 1 - share > LEAST_SHARE:
+        parts.append(exchangeable)
+        weights.append(1 - share)
+    shares = np.array(weights)
+    posterior = StructuredPosterior(parts, shares / shares.sum(), float(n), total)
+    return Calibration(structure, posterior, share, (_note(structure, found, gain, share),))
+
+
+def _note(structure: Structure, found: Averaged[Part], gain: float, share: float) -> str:
+    """What the data think of the structure."""
+    if share >= 0.99:
+        verdict = "the data agree with this structure"
+    elif share <= 0.01:
+        verdict = "the data do not have this structure, and it is not used"
+    else:
+        verdict = "the data do not say clearly whether they have this structure, and it is used in part"
+    tau = float(found.weights @ np.array([part.tau for part in found.fits]))
+    out = float(found.weights @ np.array([part.rho for part in found.fits]))
+    single = f"single cells deviate from it by about {np.expm1(tau):.0%}"
+    return (
+        f"{structure.name}: {verdict} (weight {share:.0%}; log-evidence {gain:+.1f} beside an exchangeable prior); "
+        f"{single}{f', and {out:.1%} of them stand out' if out else ''}"
+    )

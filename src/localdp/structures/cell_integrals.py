@@ -1,0 +1,145 @@
+r"""Integrals over one cell's logarithm, for all cells at once.
+
+The other cells say that the ground g of a cell is N(m, s), and u has the two parts of `localdp.structures.deviations`
+with variances t_k. So eta = g + u is a mixture of N(m, s + t_k), times the likelihood of the cell's own estimate. The
+integral over eta is a sum over nodes that are placed for each cell and part: equally spaced to both sides of the mode,
+as far as the density falls to each side. (Half a sum to each side is accurate because the slope is 0 at the mode.)
+
+Given eta and the part, g is Gaussian with the mean m + s/(s + t_k) (eta - m) and the variance s t_k/(s + t_k); this
+gives the moments of g that the fit needs, and of f = exp(eta).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from localdp.structures.likelihood import CellLikelihood, Rows
+from localdp.types import Vector
+
+_REACH = 4.8  # nodes go this many widths to each side
+SIDE, FEWER = 6, 4
+"""Nodes on each side of the mode; fewer where there are very many cells."""
+
+_STEPS = 8  # of Newton's method for the mode
+_LONGEST, _CLOSE = 1.5, 1e-3  # of one step; the mode need not be exact
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes for every cell and part (cells x parts x nodes), with the logarithm of likelihood times spacing."""
+
+    eta: Vector
+    logs: Vector
+    likely: Vector
+    """The largest log-likelihood of every cell at its nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """The distribution of every cell, given its own estimate and what the others say.
+
+    `shares` are the probabilities of the nodes, which are not kept if there are very many cells; `log_mass` is the
+    logarithm of what they summed to before, and `likely` the largest log-likelihood of each cell.
+    """
+
+    nodes: Nodes | None
+    shares: Vector | None
+    log_mass: Vector
+    likely: Vector
+    ground_mean: Vector
+    ground_variance: Vector
+    part_shares: Vector
+    mean: Vector
+    variance: Vector
+    slope: Vector
+    """How f moves with the ground: Cov(f, g)/Var(g), corrected for the bend of the exponential function."""
+
+
+def placed(likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector, side: int = SIDE) -> Nodes:
+    """Nodes for cells whose eta is N(m, variance) under each part, before their own estimate is seen."""
+    y, v = likelihood.gaussian(rows)
+    y, v, centre = y[:, None], v[:, None], m[:, None]
+    mode = np.minimum(centre, np.log(np.maximum(y, 0.0) + 3 * np.sqrt(v)))
+    for step in range(_STEPS):
+        f = np.exp(mode)
+        slope = (centre - mode) / variances + f * (y - f) / v
+        bend = 1 / variances + f * f / v
+        move = np.clip(slope / bend, -_LONGEST, _LONGEST)
+        mode = mode + move
+        if step > 2 and np.mean(move * move) < _CLOSE**2:
+            break
+
+    def height(at: Vector) -> Vector:
+        f = np.exp(at)
+        return np.asarray(-0.5 * ((at - centre) ** 2 / variances + (y - f) ** 2 / v))
+
+    top, first = height(mode), 1 / np.sqrt(bend)
+    widths = []
+    for direction in (-1.0, 1.0):
+        width = first
+        for _ in range(2):
+            fall = np.maximum(top - height(mode + direction * width), 1e-3)
+            width = np.minimum(width * np.clip(np.sqrt(0.5 / fall), 0.3, 4.0), 1.3 * np.sqrt(variances))
+        widths.append(width)
+    positions = np.linspace(-_REACH, _REACH, 2 * side + 1)
+    left, right = widths[0][..., None], widths[1][..., None]
+    eta = mode[..., None] + np.where(positions < 0, left, right) * positions
+    spacing = np.where(positions < 0, left, right)
+    spacing = np.where(positions == 0, (left + right) / 2, spacing) * (_REACH / side)
+    cells = eta.shape[0]
+    logs = likelihood.log(np.exp(eta).reshape(cells, -1), rows).reshape(eta.shape)
+    return Nodes(eta, logs + np.log(spacing), logs.max(axis=(1, 2)))
+
+
+def tilted(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) -> Tilted:
+    """The distribution of cells whose ground is N(m, s) and whose u has the variances `own` in its parts."""
+    variances = s[:, None] + own
+    away = nodes.eta - m[:, None, None]
+    logs = nodes.logs - 0.5 * away**2 / variances[..., None]
+    logs += (log_shares - 0.5 * np.log(2 * np.pi * variances))[..., None]
+    top = logs.max(axis=(1, 2), keepdims=True)
+    shares = np.exp(logs - top)
+    mass = shares.sum(axis=(1, 2))
+    shares /= mass[:, None, None]
+    part_shares = shares.sum(axis=2)
+    pull = s[:, None] / variances
+    moved = (shares * away).sum(axis=2) * pull
+    shift = moved.sum(axis=1)
+    spread = ((shares * away**2).sum(axis=2) * pull**2 + part_shares * pull * own).sum(axis=1) - shift**2
+    f = np.exp(nodes.eta)
+    weighted = shares * f
+    mean = weighted.sum(axis=(1, 2))
+    centred = f - mean[:, None, None]
+    variance = (shares * centred**2).sum(axis=(1, 2))
+    covariance = ((weighted * away).sum(axis=2) * pull).sum(axis=1) - mean * shift
+    spread = np.maximum(spread, 1e-12 * s)
+    # f is exp(eta), which is not a straight line: the share of its variance that a line explains is no measure of what
+    # the ground explains, but that of eta corrects it.
+    whole = (shares * away).sum(axis=(1, 2))
+    around = np.maximum((shares * away**2).sum(axis=(1, 2)) - whole**2, 0.0)
+    straight = ((weighted * away).sum(axis=(1, 2)) - mean * whole) ** 2 / np.maximum(around * variance, 1e-300)
+    bent = np.sqrt(np.clip(straight, 0.05, 1.0))
+    return Tilted(
+        nodes,
+        shares,
+        np.log(mass) + top[:, 0, 0],
+        nodes.likely,
+        m + shift,
+        spread,
+        part_shares,
+        mean,
+        variance,
+        covariance / spread / bent,
+    )
+
+
+def joined(pieces: Sequence[Tilted]) -> Tilted:
+    """Several pieces of a table as one, without their nodes; a single piece as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    columns = [entry.name for entry in fields(Tilted) if entry.name not in ("nodes", "shares")]
+    whole = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in columns}
+    return Tilted(nodes=None, shares=None, **whole)

@@ -1,0 +1,165 @@
+r"""The posterior of a table for given strengths, by expectation propagation.
+
+Each cell tells the ground something: a Gaussian N(g_i; b_i/w_i, 1/w_i) in the place of its own, exact term
+
+    L_i(g) = integral of p(estimate_i | exp(g + u)) p(u) du.
+
+Take the ground that all other cells agree on, N(m, s), tilt it by L_i, and choose w_i and b_i so that mean and variance
+come out right; repeat for all cells until nothing moves (T. Minka, Expectation Propagation for Approximate Bayesian
+Inference, 2001). The tilted distributions are the posteriors of the cells, and the masses give the evidence:
+
+    log p(estimates) = Phi(posterior) - Phi(prior) + sum_i [ log Z_i + Phi(without i) - Phi(with i) ],
+
+where Phi is the logarithm of a Gaussian's normalising constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from localdp.structures.cell_integrals import FEWER, SIDE, Nodes, Tilted, joined, placed, tilted
+from localdp.structures.deviations import Deviations
+from localdp.structures.field import Factor, Field, NotPositiveError
+from localdp.structures.likelihood import CellLikelihood
+from localdp.types import Vector
+
+MOST_ROUNDS, FEWER_ROUNDS = 40, 10
+"""Rounds at most, and where there are very many cells."""
+
+SETTLED = 2e-3
+"""Rounds end once the means of the ground move by no more than this share of their deviations, on average."""
+
+NEARLY = 0.05
+"""If something still moves by more than this at the end, the fit is not used."""
+
+MOST_OUT = 0.25
+"""The share of cells that stand out is at most this: otherwise they are the ground."""
+
+MANY = 20_000
+"""More cells than this are handled some at a time, with fewer nodes and a shorter search."""
+
+_PLACED_ANEW = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
+_LEAST_STEP, _HALVINGS = 0.2, 8
+_LEAST_WITHOUT = 0.02  # a cell that says more than 98% of what is known about its ground begins anew
+_LEAST = 1e-9  # the least precision that a cell tells the ground
+_EXPECTED_OUT = 0.02  # the share of cells that stand out, before any is seen; it counts as much as 10 cells
+_PRIOR_CELLS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """What every cell tells the ground: precisions w and w times means."""
+
+    precision: Vector
+    shifted: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The posterior for given strengths: the ground without each cell, N(mean, variance), and the cells."""
+
+    strengths: tuple[float, ...]
+    deviations: Deviations
+    evidence: float
+    settled: bool
+    sites: Sites
+    factor: Factor
+    ground_mean: Vector
+    """m and s: what all other cells say about the ground of each cell."""
+    ground_variance: Vector
+    cells: Tilted
+    rounds: int = 0
+    moved: float = 0.0
+
+
+def first_sites(likelihood: CellLikelihood, start: Vector) -> Sites:
+    """Sites to begin with: every estimate as if the frequency were near the start."""
+    y, v = likelihood.gaussian()
+    f = np.exp(start)
+    # Where noise is larger than the frequency, only many cells together say anything, and none may be cut short.
+    farthest = 1.5 * np.maximum(1.0, np.sqrt(v) / f)
+    near = np.clip((y - f) / f, -farthest, farthest)
+    precision = np.maximum(f * f / (v + f * f), _LEAST)
+    return Sites(precision, precision * near)
+
+
+def _possible(field: Field, prior: Vector, sites: Sites) -> tuple[Vector, Vector, Factor]:
+    """Sites from another fit, without negative precisions if those are too much for this prior."""
+    try:
+        return sites.precision, sites.shifted, field.factor(prior, sites.precision)
+    except NotPositiveError:
+        w = np.maximum(sites.precision, _LEAST)
+        return w, np.where(sites.precision > 0, sites.shifted, 0.0), field.factor(prior, w)
+
+
+def _moved(
+    field: Field, prior: Vector, here: tuple[Vector, Vector], there: tuple[Vector, Vector], step: float
+) -> tuple[Vector, Vector, Factor]:
+    """The sites on the way from here to there, as far as the ground keeps a positive precision, and its factor."""
+    for _ in range(_HALVINGS):
+        w, b = (one + step * (other - one) for one, other in zip(here, there, strict=True))
+        try:
+            return w, b, field.factor(prior, w)
+        except NotPositiveError:
+            step /= 2
+    return *here, field.factor(prior, here[0])
+
+
+def fit(
+    field: Field,
+    likelihood: CellLikelihood,
+    start: Vector,
+    strengths: tuple[float, ...],
+    deviations: Deviations,
+    sites: Sites,
+) -> Fit:
+    """The posterior for these strengths and tau; rho is learnt, starting from that of `deviations`.
+
+    `start` has the logarithms of frequencies around which the ground is N(0, prior).
+    """
+    pieces = [slice(begin, begin + MANY) for begin in range(0, likelihood.cells, MANY)]
+    side, most = (SIDE, MOST_ROUNDS) if len(pieces) == 1 else (FEWER, FEWER_ROUNDS)
+    prior = field.prior(strengths)
+    prior_log_det = field.factor(prior).log_det
+    rho, law = deviations.rho, deviations
+    nodes: list[Nodes] = []
+    w, b, factor = _possible(field, prior, sites)
+    told, shifted, last, step, moved = w, b, None, 1.0, np.inf
+    for number in range(most):
+        coefficients = factor.solve(field.gathered(b))
+        mean, variance = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
+        without = 1 - w * variance
+        usable = without > _LEAST_WITHOUT
+        precision = np.where(usable, without, 1.0) / variance
+        m, s = np.where(usable, (mean / variance - b) / precision, mean), 1 / precision
+        law = Deviations(deviations.tau, rho)
+        own = law.variances(field.ground.doubts)
+        if number in _PLACED_ANEW:
+            nodes = [placed(likelihood, rows, (start + m)[rows], s[rows, None] + own[rows], side) for rows in pieces]
+        cells = joined(
+            [
+                tilted(some, law.log_shares, (start + m)[rows], s[rows], own[rows])
+                for some, rows in zip(nodes, pieces, strict=True)
+            ]
+        )
+        if last is not None:
+            before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
+            if moved < SETTLED and number > 2:
+                break
+            # Cells that agree with each other move together, and farther than each of them meant to.
+            step = max(0.6 * step, _LEAST_STEP) if number > 2 and moved > 0.7 * before else step
+        last = mean
+        out = cells.part_shares[:, 1].sum()
+        rho = min(float((out + _EXPECTED_OUT * _PRIOR_CELLS) / (likelihood.cells + _PRIOR_CELLS)), MOST_OUT)
+        told = np.where(usable, 1 / cells.ground_variance - precision, 0.0)
+        shifted = np.where(usable, (cells.ground_mean - start) / cells.ground_variance - m * precision, 0.0)
+        w, b, factor = _moved(field, prior, (w, b), (told, shifted), step)
+    evidence = 0.5 * (prior_log_det - factor.log_det + float(field.gathered(b) @ coefficients))
+    evidence += float(
+        (cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))).sum()
+    )
+    largest = float(cells.likely.sum())
+    settled = bool(moved < NEARLY and usable.all() and evidence < largest)
+    return Fit(strengths, law, evidence, settled, Sites(w, b), factor, m, s, cells, number, moved)

@@ -1,0 +1,201 @@
+r"""What was observed about the cells: estimates of single cells, counts of outcomes, sums of cells.
+
+- `CellLikelihood`: every cell has an estimate of its own, with independent noise of a known law.
+- `ChannelLikelihood`: counts of outcomes, which need not be cells, where Pr(outcome | cell) is known.
+- `LinearLikelihood`: estimates of sums of cells, such as the margins of a table, with Gaussian noise.
+- `JointLikelihood`: several of these for one table.
+
+Each knows the log-likelihood of tables f, its gradient, and its expected information (minus the second derivatives,
+without terms that are 0 on average): all that a fit needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from localdp.errors import InvalidInputError
+from localdp.priors.fitting.noise import Noise
+from localdp.priors.fitting.noise_by_item import NoiseByItem
+from localdp.types import Places, Vector
+
+Rows = slice | Places
+"""Some of the cells."""
+
+
+class Likelihood(ABC):
+    """What was observed about the cells of a table."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells the table has."""
+
+    @abstractmethod
+    def joint(self, tables: Vector) -> Vector:
+        """The log-likelihood of each of these tables, one in a row, up to a constant."""
+
+    @abstractmethod
+    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
+        """The gradient of the log-likelihood of a table, and its expected information, a matrix."""
+
+    @property
+    @abstractmethod
+    def guess(self) -> Vector:
+        """Frequencies to begin with, all positive, that add up to about what was observed."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellLikelihood(Likelihood):
+    """Independent estimates of all cells; `noise` must be usable (see `Noise.usable`)."""
+
+    estimates: Vector
+    noise: Noise | NoiseByItem
+
+    @property
+    def cells(self) -> int:
+        return self.estimates.size
+
+    def log(self, f: Vector, rows: Rows = slice(None)) -> Vector:
+        """The log-likelihood of single cells at frequencies f (a row for each cell), up to a constant for each."""
+        y = self.estimates[rows]
+        if isinstance(self.noise, NoiseByItem):
+            own = self.noise.variances[rows][:, None]
+            variance = np.maximum(own + self.noise.excess * f, 0.1 * own)
+            return np.asarray(-0.5 * (y[:, None] - f) ** 2 / variance - 0.5 * np.log(variance))
+        return self.noise.log_likelihood(y, f)
+
+    def gaussian(self, rows: Rows = slice(None)) -> tuple[Vector, Vector]:
+        """The estimates, and the variances of their noise if the frequencies are what they are estimated to be."""
+        y = self.estimates[rows]
+        return y, self._variances(np.maximum(y, 0.0), rows)
+
+    def joint(self, tables: Vector) -> Vector:
+        return np.asarray(self.log(tables.T).sum(axis=0))
+
+    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
+        variance = self._variances(table)
+        return (self.estimates - table) / variance, np.diag(1 / variance)
+
+    @property
+    def guess(self) -> Vector:
+        mean = max(float(self.estimates.mean()), 1e-3)
+        return np.maximum(self.estimates, 0.1 * mean)
+
+    def _variances(self, f: Vector, rows: Rows = slice(None)) -> Vector:
+        if isinstance(self.noise, NoiseByItem):
+            own = self.noise.variances[rows]
+            return np.maximum(own + self.noise.excess * f, 0.1 * own)
+        return np.broadcast_to(self.noise.variance_at(f), f.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelLikelihood(Likelihood):
+    """Counts of outcomes: `channel` has a row for each outcome and a column for each cell, which add up to 1.
+
+    >>> seen = ChannelLikelihood(np.array([30, 10]), np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> seen.cells, seen.guess.tolist()
+    (2, [20.0, 20.0])
+    """
+
+    counts: Vector
+    channel: Vector
+
+    def __post_init__(self) -> None:
+        if self.channel.ndim != 2 or self.channel.shape[0] != self.counts.size:
+            raise InvalidInputError("a channel has a row for each outcome that is counted, and a column for each cell")
+        if (self.channel < 0).any() or not np.allclose(self.channel.sum(axis=0), 1.0, atol=1e-9):
+            raise InvalidInputError("the columns of a channel are probabilities, and add up to 1")
+
+    @property
+    def cells(self) -> int:
+        return int(self.channel.shape[1])
+
+    @property
+    def n(self) -> float:
+        """How many reports there are."""
+        return float(self.counts.sum())
+
+    @property
+    def guess(self) -> Vector:
+        return np.full(self.cells, max(self.n, 1.0) / self.cells)
+
+    def joint(self, tables: Vector) -> Vector:
+        shares = tables / tables.sum(axis=1, keepdims=True)
+        return np.asarray(np.log(shares @ self.channel.T) @ self.counts)
+
+    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
+        total = float(table.sum())
+        expected = self.channel @ (table / total)
+        # The shares add up to 1 whatever the table adds up to, so a multiple of the table changes nothing.
+        gradient = (self.channel.T @ (self.counts / expected) - self.n) / total
+        information = (self.channel.T * (self.n / expected)) @ self.channel - self.n
+        return gradient, information / total**2
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLikelihood(Likelihood):
+    """Estimates of sums of cells: `estimates` = `sums` f + Gaussian noise with these variances.
+
+    `scale` is the sum of f divided by the sum that the estimates speak of: a part of a survey that asked a tenth of
+    the people speaks of a tenth of the table.
+    """
+
+    estimates: Vector
+    variances: Vector
+    sums: Vector
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        rows = self.estimates.size
+        if self.sums.ndim != 2 or self.sums.shape[0] != rows or self.variances.shape != (rows,):
+            raise InvalidInputError("sums of cells need a row of weights and a variance for each estimate")
+        if not (self.variances > 0).all():
+            raise InvalidInputError("the variances of estimates must be positive")
+
+    @property
+    def cells(self) -> int:
+        return int(self.sums.shape[1])
+
+    @property
+    def guess(self) -> Vector:
+        held = float(np.abs(self.sums).sum(axis=0).mean())
+        mean = max(float(self.estimates.sum()) * self.scale / max(held * self.cells, 1e-300), 1e-3)
+        return np.full(self.cells, mean)
+
+    def joint(self, tables: Vector) -> Vector:
+        away = self.estimates - tables @ (self.sums.T / self.scale)
+        return np.asarray(-0.5 * (away**2 / self.variances).sum(axis=1))
+
+    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
+        sums = self.sums / self.scale
+        weighted = sums.T / self.variances
+        return weighted @ (self.estimates - sums @ table), weighted @ sums
+
+
+@dataclass(frozen=True, eq=False)
+class JointLikelihood(Likelihood):
+    """Several independent observations of one table."""
+
+    parts: tuple[Likelihood, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts or len({part.cells for part in self.parts}) != 1:
+            raise InvalidInputError("observations of one table have the same number of cells")
+
+    @property
+    def cells(self) -> int:
+        return self.parts[0].cells
+
+    @property
+    def guess(self) -> Vector:
+        return np.asarray(np.mean([part.guess for part in self.parts], axis=0))
+
+    def joint(self, tables: Vector) -> Vector:
+        return np.asarray(np.sum([part.joint(tables) for part in self.parts], axis=0))
+
+    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
+        found = [part.slopes(table) for part in self.parts]
+        return np.sum([gradient for gradient, _ in found], axis=0), np.sum([matrix for _, matrix in found], axis=0)

@@ -1,0 +1,85 @@
+"""Cells in an order: ages, prices, ratings, hours of the day."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from localdp.errors import InvalidInputError
+from localdp.structures.base import FREE, Ground, Matrix, Structure
+from localdp.types import Vector
+
+MOST_KNOTS = 1024
+"""The ground of more cells than twice this is a line between so many knots."""
+
+_BENDS, _STEPS = 100.0, 4.0  # where the search for the strengths begins, for curves over the range from 0 to 1
+
+
+class Ordered(Structure):
+    """Neighbouring cells have similar frequencies; single cells may stand out, and there may be steps.
+
+    The ground is a curve through the logarithms of the frequencies. Two kinds are averaged by evidence: a smooth curve
+    (its second differences are small), and one that may have corners and steps (its first differences are). With
+    `circular`, the first cell is a neighbour of the last, as with hours of the day.
+
+    >>> Ordered().precision(4).toarray()
+    array([[ 1., -2.,  1.,  0.],
+           [-2.,  5., -4.,  1.],
+           [ 1., -4.,  5., -2.],
+           [ 0.,  1., -2.,  1.]])
+    """
+
+    name = "ordered"
+
+    def __init__(self, circular: bool = False) -> None:
+        if not isinstance(circular, bool | np.bool_):
+            raise InvalidInputError(f"circular is True or False, not {circular!r:.40}")
+        self.circular = bool(circular)
+
+    def precision(self, cells: int) -> Matrix:
+        """Second differences, squared; of two cells, the first difference."""
+        return _squared_differences(cells, min(2, cells - 1), self.circular)
+
+    def grounds(self, cells: int) -> tuple[Ground, ...]:
+        """A smooth curve, and one with corners and steps."""
+        knots = cells if cells <= 2 * MOST_KNOTS else MOST_KNOTS
+        smooth = self._ground(cells, knots, self.precision(knots), knots**3 / _BENDS)
+        if cells < 3:
+            return (smooth,)
+        return smooth, self._ground(cells, knots, _squared_differences(knots, 1, self.circular), knots / _STEPS)
+
+    def ground(self, cells: int) -> Ground:
+        """The smooth curve."""
+        return self.grounds(cells)[0]
+
+    def _ground(self, cells: int, knots: int, precision: Matrix, strength: float) -> Ground:
+        """A curve with a value in each cell, or straight lines between knots if there are fewer of those."""
+        ends = knots if self.circular else knots - 1
+        place = np.arange(cells) * (ends / (cells if self.circular else cells - 1))
+        left = np.minimum(np.floor(place + 1e-9).astype(np.intp), knots - (1 if self.circular else 2))
+        share: Vector = place - left
+        columns, values = np.stack([left, (left + 1) % knots], axis=1), np.stack([1 - share, share], axis=1)
+        if knots == cells:
+            columns, values = np.arange(cells, dtype=np.intp)[:, None], np.ones((cells, 1))
+        return Ground(
+            columns=columns,
+            values=values,
+            penalties=(precision,),
+            strengths=(strength,),
+            ridge=np.full(knots, 1 / (FREE**2 * knots)),
+            start=np.zeros(cells),
+            doubts=np.zeros(cells),
+        )
+
+    def __repr__(self) -> str:
+        return "Ordered(circular=True)" if self.circular else "Ordered()"
+
+
+def _squared_differences(cells: int, order: int, circular: bool) -> Matrix:
+    """D'D, where D takes differences of this order between neighbours."""
+    signs = np.array([-1.0, 1.0] if order == 1 else [1.0, -2.0, 1.0])
+    rows = cells if circular and cells > order else cells - order
+    every = np.arange(rows)
+    columns = (every[:, None] + np.arange(order + 1)) % cells
+    differences = csr_array((np.tile(signs, rows), (np.repeat(every, order + 1), columns.ravel())), (rows, cells))
+    return csr_array(differences.T @ differences)

@@ -1,0 +1,142 @@
+"""The posterior of a table with structure: an average of parts, and what it can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy.special import betaincinv, gammaincinv, ndtri
+
+from localdp.calibrate.base import AnyPosterior, Quantity
+from localdp.frozen import Frozen
+from localdp.structures.likelihood import Rows
+from localdp.structures.marginals import Marginals
+from localdp.structures.parts import Part
+from localdp.types import Places, Vector
+
+_CHUNK = 1 << 22  # numbers handled together, at most
+_SLACK = 1e-9  # a bound that misses a whole number by this much is that whole number
+
+
+class StructuredPosterior(Frozen, AnyPosterior):
+    """The average of parts with these weights; no frequency is above `most`, and `total` is their sum if known."""
+
+    def __init__(self, parts: Sequence[Part], weights: Vector, most: float, total: float | None) -> None:
+        self.parts, self.weights, self.most, self.total = tuple(parts), weights, most, total
+        self._freeze()
+
+    def means(self) -> Vector:
+        return self._moments[0]
+
+    def deviations(self) -> Vector:
+        return self._moments[1]
+
+    def probability_above(self, limit: int) -> Vector:
+        if limit < 0:
+            return np.ones(self._cells)
+        if limit >= self.most:
+            return np.zeros(self._cells)
+        return self._row_by_row(lambda cells: (cells.above(limit + 0.5),))[0]
+
+    def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
+        low, high = self._row_by_row(lambda cells: cells.shortest(level))
+        low = np.floor(low + _SLACK)
+        return np.where(low <= 1, 0.0, low), np.minimum(np.ceil(high - _SLACK), self.most) + 0.0
+
+    def quantiles(self, level: float) -> Vector:
+        def found(cells: Marginals) -> tuple[Vector]:
+            return (cells.quantiles(np.full(cells.values.shape[0], level)),)
+
+        return np.ceil(self._row_by_row(found)[0] - _SLACK) + 0.0
+
+    def quantiles_of(self, items: Places, levels: Vector) -> Vector:
+        asked, place = np.unique(items, return_inverse=True)
+        found = np.empty(levels.size)
+        step = self._rows_at_once
+        for start in range(0, asked.size, step):
+            here = asked[start : start + step]
+            own = (place >= start) & (place < start + step)
+            found[own] = self._marginals(here).of(place[own] - start).quantiles(levels[own])
+        return np.rint(found)
+
+    def linear(self, weights: Vector, level: float) -> Quantity:
+        held = np.flatnonzero(weights)
+        value, variance = self.sum_moments(weights)
+        if held.size == 1:
+            tails = np.array([(1 - level) / 2, (1 + level) / 2])
+            ends = self.quantiles_of(np.repeat(held, 2), tails) * weights[held[0]]
+            return Quantity(value, float(ends.min()), float(ends.max()), level)
+        least, largest = self._bounds(weights)
+        low, high = bounded_interval(value, variance, level, least, largest)
+        return Quantity(value, low, high, level)
+
+    def sum_moments(self, weights: Vector) -> tuple[float, float]:
+        """The mean and the variance of the sum of weight times frequency."""
+        moments = np.array([part.sum_moments(weights) for part in self.parts])
+        value = float(self.weights @ moments[:, 0])
+        return value, float(self.weights @ (moments[:, 1] + (moments[:, 0] - value) ** 2))
+
+    def _bounds(self, weights: Vector) -> tuple[float, float]:
+        if self.total is not None:
+            return float(weights.min()) * self.total, float(weights.max()) * self.total
+        least = 0.0 if weights.min() >= 0 else -np.inf
+        return least, np.inf if weights.max() > 0 else 0.0
+
+    @cached_property
+    def _moments(self) -> tuple[Vector, Vector]:
+        means = self._average([part.moments[0] for part in self.parts])
+        variances = self._average([part.moments[1] + (part.moments[0] - means) ** 2 for part in self.parts])
+        return means, np.sqrt(variances)
+
+    def _average(self, values: Sequence[Vector]) -> Vector:
+        return np.asarray(sum(weight * value for weight, value in zip(self.weights, values, strict=True)))
+
+    @property
+    def _cells(self) -> int:
+        return self.parts[0].moments[0].size
+
+    @property
+    def _rows_at_once(self) -> int:
+        return max(1, _CHUNK // (100 * len(self.parts)))
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        points = [part.points(rows) for part in self.parts]
+        values = np.concatenate([value for value, _ in points], axis=1)
+        shares = [weight * share for weight, (_, share) in zip(self.weights, points, strict=True)]
+        return Marginals(values, np.concatenate(shares, axis=1))
+
+    def _row_by_row(self, answer: Callable[[Marginals], tuple[Vector, ...]]) -> list[Vector]:
+        step = self._rows_at_once
+        pieces = []
+        for start in range(0, self._cells, step):
+            pieces.append(answer(self._marginals(slice(start, start + step))))
+        return [np.concatenate(piece) for piece in zip(*pieces, strict=True)]
+
+
+def bounded_interval(value: float, variance: float, level: float, least: float, largest: float) -> tuple[float, float]:
+    """The interval of a sum with this mean and variance that lies between `least` and `largest`.
+
+    It is that of a beta law between two bounds, of a gamma law above one, and otherwise Gaussian: all three are the
+    same where the sum is many deviations away from its bounds.
+    """
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if variance <= 0 or not least < value < largest:
+        inside = min(max(value, least), largest)
+        return inside, inside
+    deviation = variance**0.5
+    away = min(value - least, largest - value) / deviation
+    if away > 30:
+        found = value + deviation * ndtri(tails)
+    elif np.isinf(largest):
+        shape = ((value - least) / deviation) ** 2
+        found = least + variance / (value - least) * gammaincinv(shape, tails)
+    elif np.isinf(least):
+        shape = ((largest - value) / deviation) ** 2
+        found = largest - variance / (largest - value) * gammaincinv(shape, tails[::-1])
+    else:
+        width = largest - least
+        share = (value - least) / width
+        size = max(share * (1 - share) * width**2 / variance - 1, 1e-3)
+        found = least + width * betaincinv(share * size, (1 - share) * size, tails)
+    return float(found[0]), float(found[1])

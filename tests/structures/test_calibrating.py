@@ -1,0 +1,196 @@
+"""`estimate.calibrate(structure=...)` as people call it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import localdp as ldp
+from localdp.priors import Noise
+from localdp.structures.calibration import structured
+from localdp.structures.likelihood import CellLikelihood
+from localdp.structures.posterior import StructuredPosterior, bounded_interval
+
+
+def smooth(d, n):
+    t = (np.arange(d) + 0.5) / d
+    shares = np.exp(-0.5 * ((t - 0.4) / 0.15) ** 2)
+    return np.floor(n * shares / shares.sum())
+
+
+def estimate_of(truth, seed, variance=4.0, **options):
+    n = int(truth.sum())
+    noisy = truth + np.random.default_rng(seed).normal(0, np.sqrt(variance * n), truth.size)
+    return ldp.Estimate(noisy, n=n, variance=variance * n, **options)
+
+
+def error(result, truth):
+    return float(np.mean((result.frequencies - truth) ** 2))
+
+
+def test_an_order_is_used_where_there_is_one_and_not_where_there_is_none():
+    truth = smooth(60, 50_000)
+    estimate = estimate_of(truth, 1)
+    found = estimate.calibrate(structure=ldp.Ordered())
+    assert error(found, truth) < 0.4 * error(estimate.calibrate(), truth)
+    assert "agree" in found.notes[0]
+    shuffled = np.random.default_rng(2).permutation(truth)
+    mixed = estimate_of(shuffled, 1)
+    unused = mixed.calibrate(structure=ldp.Ordered())
+    assert error(unused, shuffled) < 1.05 * error(mixed.calibrate(), shuffled)
+    assert "not" in unused.notes[0]
+
+
+def test_the_result_answers_everything_that_calibrated_frequencies_answer():
+    truth = smooth(40, 40_000)
+    found = estimate_of(truth, 3).calibrate(structure=ldp.Ordered())
+    assert found.frequencies.sum() == pytest.approx(truth.sum(), rel=1e-3)
+    low, high = found.interval(0.9)
+    assert (low <= found.frequencies + 1).all()
+    assert (found.frequencies <= high + 1).all()
+    wider = found.interval(0.99)
+    assert (wider[1] - wider[0] >= high - low).all()
+    above = found.probability_above(1000)
+    assert ((above >= 0) & (above <= 1)).all()
+    assert above[found.frequencies > 1500].min() > above[found.frequencies < 300].max()
+    assert found.probability_above(-1).min() == 1
+    assert found.probability_above(1e9).max() == 0
+    assert found.quantile(0.5) == pytest.approx(found.frequencies, abs=2.5 * found.std.max())
+    assert len(found.top(5).items) == 5
+    assert set(found.heavy_hitters(1500).indices) <= set(np.flatnonzero(found.frequencies > 1500))
+    assert found.project("norm-sub").frequencies.sum() == pytest.approx(truth.sum())
+    assert "Ordered()" in repr(found)
+    assert found.table().columns["low"].size == 40
+    whole = found.group({"all": list(range(40)), "half": list(range(20))}).columns
+    assert whole["frequency"][0] == pytest.approx(truth.sum(), rel=1e-3)
+    assert whole["high"][0] - whole["low"][0] <= 2
+
+
+def test_neighbours_are_correlated_and_sums_know_it():
+    truth = smooth(60, 50_000)
+    posterior = estimate_of(truth, 5).calibrate(structure=ldp.Ordered()).structured.posterior
+    few = np.zeros(60)
+    few[20:25] = 1.0
+    together = posterior.sum_moments(few)[1]
+    apart = np.square(posterior.deviations()[20:25]).sum()
+    assert together > 1.5 * apart
+
+
+def test_reversing_the_order_reverses_the_answer():
+    truth = smooth(30, 30_000)
+    estimate = estimate_of(truth, 7)
+    mirrored = ldp.Estimate(estimate.frequencies[::-1].copy(), n=estimate.n, variance=estimate.variance)
+    one, other = (each.calibrate(structure=ldp.Ordered()) for each in (estimate, mirrored))
+    np.testing.assert_allclose(one.frequencies, other.frequencies[::-1], rtol=1e-6, atol=0.01)
+
+
+def test_turning_a_circle_turns_the_answer():
+    truth = np.roll(smooth(24, 40_000), 11)
+    estimate = estimate_of(truth, 7)
+    turned = ldp.Estimate(np.roll(estimate.frequencies, 5), n=estimate.n, variance=estimate.variance)
+    one, other = (each.calibrate(structure=ldp.Ordered(circular=True)) for each in (estimate, turned))
+    np.testing.assert_allclose(np.roll(one.frequencies, 5), other.frequencies, rtol=1e-4, atol=0.5)
+
+
+def test_transposing_and_relabelling_a_table_changes_nothing_else():
+    rng = np.random.default_rng(1)
+    truth = np.floor(60_000 * np.outer(rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(6)))).ravel()
+    estimate = estimate_of(truth, 9)
+    found = estimate.calibrate(structure=ldp.Crossed((5, 6))).frequencies.reshape(5, 6)
+    rows, columns = rng.permutation(5), rng.permutation(6)
+    mixed = estimate.frequencies.reshape(5, 6)[rows][:, columns].T.ravel().copy()
+    turned = ldp.Estimate(mixed, n=estimate.n, variance=estimate.variance)
+    other = turned.calibrate(structure=ldp.Crossed((6, 5))).frequencies.reshape(6, 5)
+    np.testing.assert_allclose(found[rows][:, columns].T, other, rtol=1e-4, atol=0.5)
+
+
+def test_three_questions_are_calibrated_too():
+    rng = np.random.default_rng(4)
+    shares = np.einsum("i,j,k->ijk", *(rng.dirichlet(np.full(size, 3.0)) for size in (3, 4, 5))).ravel()
+    truth = np.floor(100_000 * shares)
+    estimate = estimate_of(truth, 2)
+    found = estimate.calibrate(structure=ldp.Crossed((3, 4, 5)))
+    assert error(found, truth) < 0.8 * error(estimate.calibrate(), truth)
+
+
+def test_fast_solvers_give_what_full_matrices_give():
+    truth = smooth(70, 70_000)
+    likelihood = CellLikelihood(estimate_of(truth, 8).frequencies, Noise(4.0 * truth.sum()))
+    answers = []
+    for dense in (True, False):
+        found = structured(ldp.Ordered(), likelihood, float(truth.sum()), dense)
+        answers.append(StructuredPosterior(found.fits, found.weights, truth.sum(), float(truth.sum())))
+    one, other = (posterior.means() for posterior in answers)
+    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * answers[0].deviations().max())
+    np.testing.assert_allclose(answers[0].deviations(), answers[1].deviations(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"total": None}, {"variance": 6.0}, {"excess_variance": 1.5}])
+def test_unknown_totals_and_other_noise(options):
+    truth = smooth(40, 40_000)
+    estimate = estimate_of(truth, 11, **options)
+    found = estimate.calibrate(structure=ldp.Ordered(), warn=False)
+    assert error(found, truth) < error(estimate.project("base-pos"), truth)
+    by_item = ldp.Estimate(estimate.frequencies, n=estimate.n, variance=np.full(40, estimate.variance))
+    np.testing.assert_allclose(
+        by_item.calibrate(structure=ldp.Ordered()).frequencies,
+        ldp.Estimate(estimate.frequencies, n=estimate.n, variance=estimate.variance)
+        .calibrate(structure=ldp.Ordered())
+        .frequencies,
+        rtol=1e-3,
+        atol=1.0,
+    )
+
+
+def test_exact_counting_noise_is_used_where_it_matters():
+    plan = ldp.Plan(100, mechanism="oue", epsilon=6.0)
+    truth = smooth(100, 2_000).astype(int)
+    estimate = plan.simulate(truth, seed=1).estimate()
+    found = estimate.calibrate(structure=ldp.Ordered())
+    assert type(found.noise).__name__ == "CountingNoise"
+    assert error(found, truth) < error(estimate.project("norm-sub"), truth)
+
+
+def test_without_noise_nothing_changes():
+    estimate = ldp.Estimate([10.0, 20.0, 30.0, 40.0], n=100, variance=0.0)
+    found = estimate.calibrate(structure=ldp.Ordered())
+    assert found.frequencies.tolist() == [10, 20, 30, 40]
+    assert "no noise" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("structure", "message"),
+    [
+        ("ordered", "a structure is"),
+        (ldp.Crossed((5, 9)), "has 45 cells, but there are 40"),
+        (ldp.Like(np.ones(7)), "has 7 items"),
+    ],
+)
+def test_structures_that_do_not_fit_are_refused(structure, message):
+    with pytest.raises(ldp.LocalDPError, match=message):
+        estimate_of(smooth(40, 40_000), 1).calibrate(structure=structure)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (2, 2, 2, 2), "5x8", (2.5, 4), None])
+def test_bad_shapes_are_refused(shape):
+    with pytest.raises(ldp.LocalDPError, match="shape of a table"):
+        ldp.Crossed(shape)
+
+
+def test_a_structure_goes_with_auto_only_and_not_with_opted_in_users():
+    estimate = estimate_of(smooth(40, 40_000), 1)
+    with pytest.raises(ldp.LocalDPError, match="auto"):
+        estimate.calibrate("power-law", structure=ldp.Ordered())
+    with pytest.raises(ldp.LocalDPError, match="opted in"):
+        estimate.combine(np.ones(40, int)).calibrate(structure=ldp.Ordered())
+    with pytest.raises(ldp.LocalDPError, match="circular"):
+        ldp.Ordered("yes")
+
+
+def test_intervals_of_sums_stay_within_their_bounds():
+    assert bounded_interval(5.0, 0.0, 0.9, 0.0, 10.0) == (5.0, 5.0)
+    for least, largest in ((0.0, 100.0), (0.0, np.inf), (-np.inf, 100.0), (-np.inf, np.inf)):
+        low, high = bounded_interval(50.0, 900.0, 0.9, least, largest)
+        assert least <= low < 50 < high <= largest
+    far = bounded_interval(5000.0, 900.0, 0.9, 0.0, np.inf)
+    assert far == pytest.approx((5000 - 1.645 * 30, 5000 + 1.645 * 30), rel=1e-3)

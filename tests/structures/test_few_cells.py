@@ -1,0 +1,135 @@
+"""A few cells: the library's sums against a fine grid, and invariances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brute_force import Grid, quantile
+
+from localdp.priors import Noise
+from localdp.structures import Crossed, Like, Ordered
+from localdp.structures.calibration import structured
+from localdp.structures.deviations import TAUS
+from localdp.structures.field import Field
+from localdp.structures.laplace import ground_covariance
+from localdp.structures.likelihood import CellLikelihood, ChannelLikelihood
+from localdp.structures.posterior import StructuredPosterior
+
+USERS = 10_000.0
+
+
+def observed(d, relative, seed):
+    """Estimates of a random table whose noise has this share of the mean frequency as its deviation."""
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.full(d, 2.0)) * USERS
+    y = truth + rng.normal(0, relative * USERS / d, d)
+    return CellLikelihood(y - (y.sum() - USERS) / d, Noise((relative * USERS / d) ** 2))
+
+
+def summed_over_grids(structure, likelihood, found, points, reach):
+    """The same average of fits, each by a grid: tables, their weights, and the log-evidences."""
+    tables, weights, logs = [], [], []
+    (ground, *more) = structure.grounds(likelihood.cells)
+    assert not more
+    start = np.full(likelihood.cells, np.log(USERS / likelihood.cells))
+    for part, weight in zip(found.fits, found.weights, strict=True):
+        strengths = part.strengths
+        covariance = ground_covariance(Field(ground), strengths) + (TAUS[TAUS.index(part.tau)] ** 2 + 1e-8) * np.eye(
+            likelihood.cells
+        )
+        grid = Grid(likelihood.joint, USERS, start, covariance, points, reach)
+        tables.append(grid.tables)
+        weights.append(weight * grid.weights)
+        logs.append((part.evidence, grid.log_evidence))
+    return np.concatenate(tables), np.concatenate(weights), np.array(logs)
+
+
+class Smooth(Ordered):
+    """One ground only, so that the grid is the same."""
+
+    def grounds(self, cells):
+        return super().grounds(cells)[:1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "relative", "points"), [(3, 0.2, 301), (3, 0.8, 301), (4, 0.4, 81)])
+def test_means_and_interval_ends_are_those_of_a_fine_grid(d, relative, points):
+    likelihood = observed(d, relative, seed=d)
+    found = structured(Smooth(), likelihood, USERS)
+    tables, weights, logs = summed_over_grids(Smooth(), likelihood, found, points, reach=7.0)
+    np.testing.assert_allclose(logs[:, 0], logs[:, 1], atol=0.01)
+    posterior = StructuredPosterior(found.fits, found.weights, USERS, USERS)
+    mean = weights @ tables
+    deviation = np.sqrt(weights @ (tables - mean) ** 2)
+    assert (np.abs(posterior.means() - mean) < 0.01 * deviation).all()
+    assert (np.abs(posterior.deviations() - deviation) < 0.01 * deviation).all()
+    for level in (0.05, 0.95):
+        ends = np.array([quantile(tables[:, cell], weights, level) for cell in range(d)])
+        ours = posterior._marginals(slice(None)).quantiles(np.full(d, level))
+        assert (np.abs(ours - ends) < 0.01 * deviation).all(), (level, (ours - ends) / deviation)
+
+
+@pytest.mark.slow
+def test_six_cells_agree_with_draws_from_the_prior_that_are_weighted_by_the_likelihood():
+    likelihood = observed(6, 0.7, seed=6)
+    found = structured(Smooth(), likelihood, USERS)
+    (ground,) = Smooth().grounds(6)
+    rng = np.random.default_rng(1)
+    means, squares = np.zeros(6), np.zeros(6)
+    for part, weight in zip(found.fits, found.weights, strict=True):
+        covariance = ground_covariance(Field(ground), part.strengths) + (part.tau**2 + 1e-8) * np.eye(6)
+        eta = rng.normal(size=(400_000, 6)) @ np.linalg.cholesky(covariance).T
+        f = np.exp(eta - eta.max(axis=1, keepdims=True))
+        f *= USERS / f.sum(axis=1, keepdims=True)
+        logs = likelihood.joint(f)
+        share = np.exp(logs - logs.max())
+        share /= share.sum()
+        means += weight * (share @ f)
+        squares += weight * (share @ f**2)
+    deviation = np.sqrt(squares - means**2)
+    posterior = StructuredPosterior(found.fits, found.weights, USERS, USERS)
+    # The reference has some thousand draws that count: an error of 2% of a deviation is 1.5 of its standard errors.
+    assert (np.abs(posterior.means() - means) < 0.03 * deviation).all()
+    np.testing.assert_allclose(posterior.deviations(), deviation, rtol=0.03)
+
+
+def test_reversed_cells_give_the_reversed_answer():
+    likelihood = observed(5, 0.5, seed=1)
+    mirrored = CellLikelihood(likelihood.estimates[::-1].copy(), likelihood.noise)
+    one, other = (means(Ordered(), seen) for seen in (likelihood, mirrored))
+    np.testing.assert_allclose(one, other[::-1], rtol=0.01)
+
+
+def test_a_channel_of_a_pure_mechanism_says_what_estimates_say():
+    """grr has a channel, and estimates with nearly independent noise: both ways lead to about the same place."""
+    d, n, keep = 4, 20_000, 0.6
+    channel = np.full((d, d), (1 - keep) / (d - 1)) + np.eye(d) * (keep - (1 - keep) / (d - 1))
+    rng = np.random.default_rng(5)
+    truth = n * np.array([0.4, 0.3, 0.2, 0.1])
+    counts = rng.multinomial(n, channel @ truth / n).astype(float)
+    q = (1 - keep) / (d - 1)
+    y, v = (counts - n * q) / (keep - q), n * q * (1 - q) / (keep - q) ** 2
+    excess = (1 - keep - q) / (keep - q)
+    through = means(Ordered(), ChannelLikelihood(counts, channel), n)
+    direct = means(Ordered(), CellLikelihood(y, Noise(v, excess)), n)
+    np.testing.assert_allclose(through, direct, atol=0.35 * np.sqrt(v))
+    assert np.abs(through - truth).max() < 4 * np.sqrt(v + excess * truth.max())
+
+
+def test_a_table_and_its_transpose_give_the_same():
+    likelihood = observed(6, 0.4, seed=9)
+    turned = CellLikelihood(likelihood.estimates.reshape(2, 3).T.ravel().copy(), likelihood.noise)
+    one, other = means(Crossed((2, 3)), likelihood), means(Crossed((3, 2)), turned)
+    np.testing.assert_allclose(one.reshape(2, 3).T.ravel(), other, rtol=0.01)
+
+
+def test_an_earlier_release_is_followed_where_the_data_say_little():
+    earlier = np.array([500.0, 1500.0, 3000.0, 5000.0])
+    vague = CellLikelihood(np.full(4, 2500.0), Noise(4000.0**2))
+    found = means(Like(earlier), vague)
+    assert (np.diff(found) > 0).all()
+
+
+def means(structure, likelihood, total=USERS):
+    found = structured(structure, likelihood, float(total))
+    return StructuredPosterior(found.fits, found.weights, float(total), float(total)).means()
