@@ -265,7 +265,7 @@ def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(co
     page.get_by_label("Items, one on each line").fill("home\nnews\nshop\nhelp")
     page.get_by_text("More options").click()
     page.get_by_label("Items that one person may hold").fill("2")
-    page.get_by_text("drawn at random").wait_for()
+    page.get_by_text("larger sets count for less").wait_for()
     page.get_by_label("Show shares from this number").fill("1")
     page.get_by_label("Opens").fill("2026-01-01")
     page.get_by_label("Closes").fill("2999-12-31")
