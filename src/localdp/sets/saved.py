@@ -48,7 +48,10 @@ def _started(kind: type[Kind], document: dict[str, Any]) -> Kind:
 
 
 def _state(written: dict[str, Any]) -> State:
-    seen, doubts = (written["find_seen"], written["count_seen"]), (written["count_doubt"], written["least_share"])
+    seen, doubts = (
+        (written["find_seen"], written["count_seen"], written.get("kept", 1.0)),
+        (written["count_doubt"], written["least_share"]),
+    )
     if not all(0 <= number <= 1 for number in seen) or not all(0 <= number < math.inf for number in doubts):
         raise ValueError("a share is not between 0 and 1")
     if (len(written["reports"]) > 1 and not seen[0]) or (len(written["reports"]) > 2 and not seen[1]):
