@@ -156,6 +156,9 @@ class Frequencies(Tabular, ABC):
         chances = top.entry(self.frequencies, count, self.probability_above)
         probabilities = top.top_probabilities(chances, count, self._quantiles_of)
         named = np.lexsort((-chances, -self.frequencies))[:count]
+        # Items that are alike have the same probability: their mean, since simulated worlds tell them apart by luck.
+        alike = np.unique(np.column_stack([self.frequencies, chances])[named], axis=0, return_inverse=True)[1].ravel()
+        probabilities[named] = (np.bincount(alike, probabilities[named]) / np.bincount(alike))[alike]
         return self._list_hitters(named, probabilities, f"top {count}", None)
 
     def table(self, level: float = INTERVALS, *, items: Iterable[Item] | None = None) -> Table:

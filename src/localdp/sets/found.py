@@ -8,6 +8,12 @@ that they see (`sizes`), and scaled to all users:
 where the second part of the factor of f is the luck of who was drawn into the group. Then the estimates are calibrated.
 The doubt about the division (`sizes`) is a relative error that large items have as well as small ones, and Calibrate
 must not take it for noise that can be shrunk away. So it only makes intervals wider: by squares, on either side.
+
+**What was lost before.** An item that an earlier round dropped cannot be listed, and may belong to the true top
+nonetheless. The round that chose the candidates gives every item a chance to belong to the true top k; the candidates
+hold the share `kept` of these chances. So a candidate belongs to the true top only if it is among the k * kept most
+frequent candidates, and the list promises no more than that. Items that hardly belong there (`LEAST_CHANCE`) are not
+listed, and nothing is if no candidate stands out of the noise.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from scipy.special import ndtri
 from localdp.domain import Domain
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
+from localdp.hitters import top as top_k
 from localdp.items import Item
 from localdp.plan import Aggregate
 from localdp.result import Result
@@ -27,6 +34,11 @@ from localdp.sets.candidates import Itemset
 from localdp.table import Table
 from localdp.types import Places, Vector
 from localdp.validation import checked_level
+
+LEAST_CHANCE = 0.25
+"""Items with a smaller chance to belong to the true top are not listed."""
+
+_NOTHING = 2.0  # deviations: a sum of all estimates below this is that of empty sets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,8 +114,12 @@ def found(
     doubt: float,
     users: int,
     top: int,
+    kept: float = 1.0,
 ) -> FoundSets:
-    """The result of a survey whose last group, of `users` in all, gave this aggregate."""
+    """The result of a survey whose last group, of `users` in all, gave this aggregate.
+
+    `kept` is the share of the true top that is expected to be among the candidates.
+    """
     measured = aggregate.estimate()
     scale = users / (measured.n * seen)
     drawn = users / measured.n - 1
@@ -115,15 +131,15 @@ def found(
         total=None,
     )
     calibrated = estimate.calibrate()
-    best = calibrated.top(min(top, len(candidates)))
+    places, probabilities = _listed(estimate, calibrated, min(top, len(candidates)), kept)
     single = all(len(itemset) == 1 for itemset in candidates)
     named = [tuple(domain.items[item] for item in itemset) for itemset in candidates]
     listed: list[Item] | list[tuple[Item, ...]] = [itemset[0] for itemset in named] if single else named
     mechanism = aggregate.plan.mechanism
     return FoundSets(
-        [listed[place] for place in best.indices.tolist()],
-        best.frequencies,
-        best.probabilities,
+        [listed[place] for place in places.tolist()],
+        calibrated.frequencies[places],
+        probabilities,
         users,
         mechanism.requested_epsilon,
         mechanism.options()["set_size"],
@@ -131,8 +147,25 @@ def found(
         doubt,
         listed,
         calibrated,
-        best.indices,
+        places,
     )
+
+
+def _listed(estimate: Estimate, calibrated: Calibrated, top: int, kept: float) -> tuple[Places, Vector]:
+    """The candidates to list, the most frequent first, and their chances to belong to the true top."""
+    raw, error = estimate.frequencies, estimate.std_error
+    if raw.max() < estimate.significance_threshold() and raw.sum() < _NOTHING * error * np.sqrt(raw.size):
+        return np.zeros(0, np.intp), np.zeros(0)
+    chances = top_chances(calibrated, max(1, round(top * kept)))
+    order = np.lexsort((-chances, -calibrated.frequencies))[:top]
+    places = order[chances[order] >= LEAST_CHANCE]
+    return places, chances[places]
+
+
+def top_chances(calibrated: Calibrated, k: int) -> Vector:
+    """The chance of every item to be among the k most frequent of these."""
+    above = top_k.entry(calibrated.frequencies, k, calibrated.probability_above)
+    return top_k.top_probabilities(above, k, calibrated._quantiles_of)
 
 
 def _text(itemset: object) -> str:

@@ -27,7 +27,7 @@ from localdp.plan import Aggregate
 from localdp.plan.limits import Limits
 from localdp.questions import Choices
 from localdp.sets.candidates import Itemset, likeliest
-from localdp.sets.found import FoundSets, found
+from localdp.sets.found import FoundSets, found, top_chances
 from localdp.sets.rounds import ROUNDS, Round
 from localdp.sets.sizes import SizeLaw
 from localdp.sets.state import State
@@ -204,7 +204,9 @@ class Survey(Series):
         state = self._state
         aggregate = Aggregate(self._round(ROUNDS - 1).plan, np.array(state.counts, np.int64), state.reports[-1])
         users = sum(state.reports)
-        return found(self.domain, state.candidates, aggregate, state.count_seen, state.count_doubt, users, self.top)
+        return found(
+            self.domain, state.candidates, aggregate, state.count_seen, state.count_doubt, users, self.top, state.kept
+        )
 
     def state(self) -> dict[str, Any]:
         return {"state": self._state.document()}
@@ -223,12 +225,17 @@ class Survey(Series):
 
     def _after_items(self, current: Round, aggregate: Aggregate) -> State:  # noqa: ARG002 (all items were asked for)
         estimate = aggregate.estimate()
-        shares = np.clip(estimate.calibrate().frequencies / estimate.n / self._state.find_seen, 1e-9, 1)
+        calibrated = estimate.calibrate()
+        shares = np.clip(calibrated.frequencies / estimate.n / self._state.find_seen, 1e-9, 1)
         # Equal calibrated shares, as of many unheld items, are told apart by their estimates.
         shares *= 1 + 1e-9 * np.argsort(np.argsort(estimate.frequencies)) / self.domain.size
         candidates = self._candidates(shares)
         last = candidates[min(self.top, len(candidates)) - 1]
-        return replace(self._state, candidates=candidates, least_share=float(np.prod(shares[list(last)])))
+        wanted = min(self.top, self.domain.size)
+        among = list({item for itemset in candidates for item in itemset})
+        kept = min(1.0, float(top_chances(calibrated, wanted)[among].sum()) / wanted)
+        least = float(np.prod(shares[list(last)]))
+        return replace(self._state, candidates=candidates, least_share=least, kept=kept)
 
     def _candidates(self, shares: Vector) -> tuple[Itemset, ...]:
         """The likeliest items or itemsets, and in any case as many single items as itemsets are wanted."""

@@ -23,6 +23,8 @@ class State:
     count_seen: float = 0.0
     count_doubt: float = 0.0
     counts: tuple[int, ...] = ()
+    kept: float = 1.0
+    """The share of the true top that is expected to be among the candidates."""
 
     def document(self) -> dict[str, Any]:
         """The state as a JSON value."""
@@ -31,7 +33,8 @@ class State:
     @classmethod
     def from_document(cls, written: dict[str, Any]) -> Self:
         """The state in such a JSON value; `ValueError` if its numbers are impossible."""
-        seen, doubts = (written["find_seen"], written["count_seen"]), (written["count_doubt"], written["least_share"])
+        seen = written["find_seen"], written["count_seen"], written.get("kept", 1.0)  # earlier versions kept no share
+        doubts = written["count_doubt"], written["least_share"]
         if not all(0 <= number <= 1 for number in seen) or not all(0 <= number < math.inf for number in doubts):
             raise ValueError("a share is not between 0 and 1")
         if (len(written["reports"]) > 1 and not seen[0]) or (len(written["reports"]) > 2 and not seen[1]):
