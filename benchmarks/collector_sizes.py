@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from collector_load import api, load, memory, request, serving
+from collector_load import LIMITS, api, load, memory, request, serving
 
 import localdp as ldp
 
@@ -147,7 +147,7 @@ def size_of(database: str) -> int:
 
 def measured(database: str, reports: int, seconds: float) -> Cost:
     """Send uploads of so many reports for so many seconds, and wait until all are counted."""
-    command = ("-m", "localdp", "serve", "--db", database, "--port", "0")
+    command = ("-m", "localdp", "serve", "--db", database, "--port", "0", *LIMITS)
     plan = ldp.Plan(ITEMS, "llh", 2.0)
     with serving(*command) as (port, _):
         api(port, "/v1/plans", {"plan": json.loads(plan.to_json()), "minimum": 10**15})

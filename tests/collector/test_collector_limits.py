@@ -212,6 +212,8 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(tmp_path):
         assert stored
         assert refused
         assert answer.json()["code"] == "disk-full"
+        ready = collector.client.get("/readyz")  # a single row would fit, and uploads do not
+        assert (ready.status_code, ready.json()["code"]) == (507, "disk-full")
         assert collector.client.get("/healthz").status_code == 200
         assert collector.ask("POST", "/v1/tokens", json={"scope": "read"}).status_code in (201, 507)
         writer.execute("PRAGMA max_page_count = 1000000")

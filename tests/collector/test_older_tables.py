@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import importlib.util
 import json
 
 import pytest
@@ -11,37 +11,21 @@ from running import running
 
 import localdp as ldp
 from localdp.collector.recount import counted_again
-from localdp.collector.storage import aggregates, collections, open_database, parts, schema, uploads
+from localdp.collector.storage import collections, open_database, parts, schema, uploads
 from localdp.collector.storage.collections import DISCOVERY, PLAN
-from localdp.collector.storage.database import Where
 
-WRITTEN = json.loads((ROOT / "tests" / "collector" / "version2.json").read_text("utf-8"))
+SPEC = importlib.util.spec_from_file_location("older_tables", ROOT / "audits" / "older_tables.py")
+written_before = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(written_before)
 CHANGING = {"last_day", "days", "progress"}
 """What an answer tells of uploads that were waiting when the rows were written, and are counted now."""
 
 
 @pytest.fixture
-def old(database_url, monkeypatch):
+def old(database_url):
     """The rows that a collector wrote, in a database of its kind: the URL, the rows, and what was answered then."""
-    written = WRITTEN["sqlite" if database_url.startswith("sqlite") else "postgresql"]
-    with monkeypatch.context() as before:
-        before.setattr(schema, "STEPS", schema.STEPS[:2])
-        database = open_database(database_url)
-    with database.writing() as session:
-        for table, rows in written["tables"].items():
-            if table == "schema_version":
-                assert [tuple(row) for row in rows] == session.execute("SELECT version FROM schema_version")
-                continue
-            own = "" if database_url.startswith("sqlite") else "OVERRIDING SYSTEM VALUE "
-            for row in rows:
-                values = [base64.b64decode(value["bytes"]) if isinstance(value, dict) else value for value in row]
-                marks = ", ".join("?" * len(row))
-                session.change(f"INSERT INTO {table} {own}VALUES ({marks})", values)
-        if not database_url.startswith("sqlite"):
-            for table, column in (("plans", "id"), ("uploads", "seq"), ("tokens", "id"), ("discoveries", "id")):
-                sql = f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), MAX({column})) FROM {table}"  # noqa: S608
-                session.execute(sql)
-    database.close()
+    written = written_before.WRITTEN["sqlite" if database_url.startswith("sqlite") else "postgresql"]
+    written_before.as_written(database_url, written)
     return database_url, written
 
 
@@ -122,22 +106,13 @@ def test_every_row_has_a_place_in_the_new_tables(old):
             assert [one.key for one in found] == [str(one.number) for one in found]
             names.add(stored.name)
         assert len(names) == len(plans) + 2
-        by_plan = {row[0]: row[1] for row in rows["plans"]}
-        for seq, key, plan, day, kind, count, folded, body in rows["uploads"]:
-            part = parts.find(session, by_plan[plan])
-            columns = "key, collection, part, segment, day, kind, count, folded, verdict, standing, body"
-            ((*now, kept),) = session.execute(f"SELECT {columns} FROM uploads WHERE seq = ?", (seq,))  # noqa: S608
-            now[0] = bytes(now[0])
-            key, body = (None if value is None else base64.b64decode(value["bytes"]) for value in (key, body))
-            assert now == [key, part.collection, part.key, "", day, kind, count, folded, 0, 0]
-            assert (None if kept is None else bytes(kept)) == body
-        for plan, day, n, suspect, version, counts in rows["aggregates"]:
-            (row,) = [row for row in aggregates.days(session, Where(plan)) if row.day == day]
-            assert (row.n, row.suspect, row.version, row.changes) == (n, suspect, version, n)
-            expected = base64.b64decode(counts["bytes"])
-            assert aggregates.merged(session, Where(plan), [row], len(expected) // 8)[1].tobytes() == expected
         waiting = uploads.parts_waiting(session)
     assert len(waiting) == 2
+    assert written_before.differences_from(database, written) == []
+    with database.writing() as session:
+        session.change("UPDATE uploads SET count = count + 1 WHERE seq = 3")
+        session.change("DELETE FROM aggregates WHERE collection = 2")
+    assert len(written_before.differences_from(database, written)) == 2
     database.close()
 
 

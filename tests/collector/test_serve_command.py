@@ -71,7 +71,7 @@ def test_the_first_start_prints_a_token_once_and_everything_is_there_after_a_res
             connection.sendall(b"SOMETHING ELSE\r\n\r\n")
             assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        assert process.wait(30) == 0  # to be told to end is no failure
         said = process.stdout.read() + process.stderr.read()
         assert said == ""  # nobody can fill the log
         assert "127.0.0.1" not in said

@@ -87,18 +87,19 @@ class Answering:
         reported: dict[date, int] = defaultdict(int)
         for row in rows:
             reported[_date(row.day)] += row.n
-        blocks = {tuple(_date(day.day) for day in block): block for block in seen.blocks}
+        blocks = tuple(tuple(_date(day.day) for day in block) for block in seen.blocks)
 
         def read(days: tuple[date, ...]) -> Aggregate:
-            with self._database.reading() as session:
-                return _merged(session, collection, blocks[days])
+            with self._database.reading() as session:  # the rows anew: they may have changed since, or be withdrawn
+                rows = [row for row in aggregates.days(session, collection.where) if row.standing == COUNTED]
+                return _merged(session, collection, [row for row in rows if row.released and _date(row.day) in days])
 
         def fit(aggregate: Aggregate, prior: str) -> Fitted:
             with self._one_at_a_time[collection.id]:  # for one period: other questions need not wait for all of them
                 return self._fit(aggregate, prior)
 
         minimum = collection.terms.minimum
-        answer = answer_history(collection.plan, Blocks(tuple(blocks), read, reported), query, minimum=minimum, fit=fit)
+        answer = answer_history(collection.plan, Blocks(blocks, read, reported), query, minimum=minimum, fit=fit)
         return answer.rendered(query.format)
 
     def prior(self, collection: Collection) -> dict[str, Any]:

@@ -204,15 +204,15 @@ def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> Count
 def aggregated(plan: Plan, reports: Reports) -> Aggregate:
     """The counts of reports, of which a mechanism that looks at every pair gets a few at a time.
 
-    In between, other threads have their turn.
+    In between, other threads have their turn, and a single processor does the work, so that others are left.
     """
-    step = at_once(plan)
-    if len(reports) <= step or not plan.mechanism.counts_pairs:
+    mechanism, step = plan.mechanism, at_once(plan)
+    if not mechanism.counts_pairs:
         return plan.aggregate(reports)
-    whole = Aggregate(plan)
+    sums = np.zeros(mechanism.partial_size, np.int64)
     for start in range(0, len(reports), step):
-        whole.add(reports[start : start + step])
-    return whole
+        sums += mechanism.tally_partial(reports.rows[start : start + step], threads=1)
+    return Aggregate(plan, mechanism.complete(sums, len(reports)), len(reports))
 
 
 def _count(session: Session, piece: Gathered, parts: list[CountedDay]) -> None:
