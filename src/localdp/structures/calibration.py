@@ -30,6 +30,8 @@ HANDICAP = 3.0
 _BEGIN_TAU = 5  # cells that differ much say little about each other, and the first fit is an easy one
 _RHO = 0.02
 _SEQUENCES = 16
+POINTS_OF_FEW = 24
+"""Fits that one search of a few cells makes, at most."""
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
 
 FitAt = Callable[[Point, Part | None], Part]
@@ -54,6 +56,7 @@ def structured(
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
+        most = POINTS_OF_FEW if likelihood.cells <= FEW else most
         everything.append(averaged(fit_at, len(ground.penalties), begin, most))
     return joined(everything)
 

@@ -10,7 +10,8 @@ from copy import copy
 
 import numpy as np
 
-from localdp.types import Places, Vector
+from localdp.structures.likelihood import Rows
+from localdp.types import Vector
 
 _CANDIDATES = 24  # places where the shortest interval may begin
 
@@ -29,11 +30,15 @@ class Marginals:
         self._below = np.cumsum(ordered, axis=1) - 0.5 * ordered
         self._below /= (self._below[:, -1] + 0.5 * ordered[:, -1])[:, None]
 
-    def of(self, rows: Places) -> Marginals:
-        """The distributions of some of the cells; a cell may be repeated."""
-        some = copy(self)
-        some.values, some._below = self.values[rows], self._below[rows]
-        return some
+    def some(self, rows: Rows) -> Marginals:
+        """The distributions of some of the cells."""
+        fewer = copy(self)
+        fewer.values, fewer._below = self.values[rows], self._below[rows]
+        return fewer
+
+    def of(self, cell: int, levels: Vector) -> Vector:
+        """Several quantiles of one cell."""
+        return np.asarray(np.interp(levels, self._below[cell], self.values[cell]))
 
     def quantiles(self, levels: Vector) -> Vector:
         """The quantile of each cell at its own level."""

@@ -10,6 +10,7 @@ from scipy.special import betaincinv, gammaincinv, ndtri
 
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.frozen import Frozen
+from localdp.structures.few_cells import FEW
 from localdp.structures.likelihood import Rows
 from localdp.structures.marginals import Marginals
 from localdp.structures.parts import Part
@@ -51,13 +52,13 @@ class StructuredPosterior(Frozen, AnyPosterior):
         return np.ceil(self._row_by_row(found)[0] - _SLACK) + 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
-        asked, place = np.unique(items, return_inverse=True)
+        asked, starts, counts = np.unique(items, return_index=True, return_counts=True)
         found = np.empty(levels.size)
-        step = self._rows_at_once
-        for start in range(0, asked.size, step):
-            here = asked[start : start + step]
-            own = (place >= start) & (place < start + step)
-            found[own] = self._marginals(here).of(place[own] - start).quantiles(levels[own])
+        for first in range(0, asked.size, self._rows_at_once):
+            some = slice(first, first + self._rows_at_once)
+            cells = self._marginals(asked[some])
+            for row, (start, count) in enumerate(zip(starts[some], counts[some], strict=True)):
+                found[start : start + count] = cells.of(row, levels[start : start + count])
         return np.rint(found)
 
     def linear(self, weights: Vector, level: float) -> Quantity:
@@ -101,6 +102,16 @@ class StructuredPosterior(Frozen, AnyPosterior):
         return max(1, _CHUNK // (100 * len(self.parts)))
 
     def _marginals(self, rows: Rows) -> Marginals:
+        if self._cells <= FEW:
+            return self._few.some(rows)
+        return self._fresh_marginals(rows)
+
+    @cached_property
+    def _few(self) -> Marginals:
+        """The distributions of a few cells, which have very many points each."""
+        return self._fresh_marginals(slice(None))
+
+    def _fresh_marginals(self, rows: Rows) -> Marginals:
         points = [part.points(rows) for part in self.parts]
         values = np.concatenate([value for value, _ in points], axis=1)
         shares = [weight * share for weight, (_, share) in zip(self.weights, points, strict=True)]
