@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets
     from localdp.advice import Advice, advise
+    from localdp.amplification import Amplified, amplified
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
     from localdp.domain import Domain
@@ -51,6 +52,7 @@ __all__ = [
     "NPMLE",
     "Advice",
     "Aggregate",
+    "Amplified",
     "Bulk",
     "Calibrated",
     "Channel",
@@ -82,6 +84,7 @@ __all__ = [
     "Smooth",
     "Table",
     "advise",
+    "amplified",
     "checks",
     "datasets",
     "discover",
@@ -99,6 +102,7 @@ _MODULES = ("checks", "datasets", "engines", "errors", "mechanisms", "metrics", 
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),
+    **dict.fromkeys(("Amplified", "amplified"), "amplification"),
     **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
     **dict.fromkeys(("Choice", "Choices", "Question"), "questions"),

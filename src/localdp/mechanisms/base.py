@@ -41,6 +41,7 @@ from localdp.kernels import chunks
 from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.observation import Observation, Supported, Through
+from localdp.mechanisms.report_classes import ShuffledReports
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -51,7 +52,7 @@ _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
 _GROUP_USERS, _GROUP_BYTES = 1 << 22, 1 << 26  # users and bytes of reports that a simulation holds at a time
 
 
-class Mechanism(AskedAgain):
+class Mechanism(AskedAgain, ShuffledReports):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every

@@ -57,6 +57,7 @@ from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import exact_sum
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -218,6 +219,24 @@ class PrivSet(SetMechanism):
                 f"no reports can have these counts: they add up to {total}, and {n} reports support at least {least} "
                 f"and at most {n * self.subset} items"
             )
+
+    def shuffled(self) -> Shuffled:
+        """A report tells whether it has anything in common with the padded set. Sets with nothing in common are worst.
+
+        The thresholds T_j are rounded, so not all subsets with something in common are quite equally likely.
+        """
+        every, held = self.report_bits, self.set_size
+        together = min(2 * held, every)
+        missed = [
+            Fraction(math.comb(every - elements, self.subset), math.comb(every, self.subset))
+            for elements in (held, together, 3 * held)
+            if elements <= every
+        ]
+        one, two = 1 - missed[0], 1 - 2 * missed[0] + missed[1]
+        three = 1 - 3 * missed[0] + 3 * missed[1] - missed[2] if len(missed) > 2 else None
+        hit = 1 - missed[0] * Fraction(self._law.rest, 1 << self.width)
+        classes = two_levels(hit, one, two, three)
+        return Shuffled((classes,), (classes,), Fraction(len(self._law.shares), 1 << self.width))
 
     def channel_of(self, sets: list[OneSet]) -> Channel:
         """The exact probability of every report, for each of these sets. A larger set is a mixture of those drawn."""

@@ -49,6 +49,7 @@ from localdp.mechanisms.base import Mechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.report_classes import Shuffled, told_by_flag, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
@@ -170,6 +171,18 @@ class PaddingAndSampling(SetMechanism):
             )
 
         return Channel(inner.reports, tuple(mixed(held) for held in sets))
+
+    def shuffled(self) -> Shuffled:
+        """With `grr`, a report is in the padded set or not. With others, it tells no more than one of one element."""
+        p, q = self.inner._exact_pair
+        held, every = self.set_size, self.size + self.set_size
+        if self.kind is RandomizedResponse:
+            shared = max(0, held - self.size)
+            three = Fraction(0) if self.size >= 2 * held else None
+            within = held * q + p - q
+            return Shuffled.alike(two_levels(within, Fraction(held, every), Fraction(shared, every), three))
+        pair = (p, q) if self.size >= held else self._exact_pair  # nothing held at all, against `held` items
+        return Shuffled(self.inner.shuffled().upper, (told_by_flag(*pair, pair[1]),))
 
     def _chances(self, held: OneSet) -> dict[int, Fraction]:
         """The exact probability with which each element of a padded set is drawn."""
