@@ -5,6 +5,6 @@
 0.0788
 """
 
-from localdp.amplification.amplified import Amplified, amplified
+from localdp.amplification.amplified import Amplified, amplified, certified, rounded_up
 
-__all__ = ["Amplified", "amplified"]
+__all__ = ["Amplified", "amplified", "certified", "rounded_up"]

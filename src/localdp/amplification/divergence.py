@@ -18,8 +18,8 @@ so with  g(w) = (R_x(w) - e R_x'(w)) / least(w),  and g = 0 for a report that do
 
 where the w_i are independent and come from `least` or, with probability 1 - |least|, from nowhere. This is the privacy
 blanket of Balle, Bell, Gascon & Nissim (CRYPTO 2019), computed instead of bounded. The clones of Feldman, McMillan &
-Talwar (FOCS 2021, SODA 2023) and the variation-ratio reduction of Wang et al. (VLDB 2024) are the same expression for
-smaller `least`, and so never tighter (Su, Cheng & Wang, 2025, show this).
+Talwar (FOCS 2021, SODA 2023) are the same expression for a smaller `least`, and so never tighter (Su, Cheng & Wang,
+"A unified framework and efficient computation for privacy amplification via shuffling", 2025).
 
 Reports with the same R_x : R_x' : least are one *class*, so g is a step with few values. A law with the same mean that
 is more spread out ("larger in the convex order") gives a larger right side of (1), because ( )+ is convex. Two uses:

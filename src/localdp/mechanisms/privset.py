@@ -226,16 +226,15 @@ class PrivSet(SetMechanism):
         The thresholds T_j are rounded, so not all subsets with something in common are quite equally likely.
         """
         every, held = self.report_bits, self.set_size
-        together = min(2 * held, every)
-        missed = [
-            Fraction(math.comb(every - elements, self.subset), math.comb(every, self.subset))
-            for elements in (held, together, 3 * held)
-            if elements <= every
-        ]
+        shared = max(0, held - self.size)  # padding that is in every padded set
+        lengths = (shared, held, min(2 * held, every), *((3 * held,) if 3 * held <= every else ()))
+        clear, *missed = (
+            Fraction(math.comb(every - elements, self.subset), math.comb(every, self.subset)) for elements in lengths
+        )
         one, two = 1 - missed[0], 1 - 2 * missed[0] + missed[1]
         three = 1 - 3 * missed[0] + 3 * missed[1] - missed[2] if len(missed) > 2 else None
         hit = 1 - missed[0] * Fraction(self._law.rest, 1 << self.width)
-        classes = two_levels(hit, one, two, three)
+        classes = two_levels(hit, one, two, three, 1 - clear)
         return Shuffled((classes,), (classes,), Fraction(len(self._law.shares), 1 << self.width))
 
     def channel_of(self, sets: list[OneSet]) -> Channel:

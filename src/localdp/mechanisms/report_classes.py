@@ -118,22 +118,26 @@ class ShuffledReports(ABC):
     def channel(self) -> Channel: ...
 
 
-def two_levels(p: Fraction, one: Fraction, two: Fraction, three: Fraction | None) -> Neighbours:
+def two_levels(
+    p: Fraction, one: Fraction, two: Fraction, three: Fraction | None, always: Fraction = Fraction(0)
+) -> Neighbours:
     """The classes of a mechanism with two levels, from p* and mu_1, mu_2, mu_3.
 
-    `three` is None where there is no third value; then the others hold x.
+    `three` is None where there is no third value; then the others hold x. `always` is the probability under mu of
+    reports that support every value. They tell nothing, and are likely under all values.
 
     >>> [str(c.first) for c in two_levels(Fraction(3, 4), Fraction(1, 2), Fraction(1, 4), None)]  # Hadamard response
     ['3/8', '3/8', '1/8', '1/8']
     """
     level = {True: p / one, False: (1 - p) / (1 - one)}
     if three is None:
-        by_number = [1 - 2 * one + two, one - two, two]
-        listed = [((x, y, x), by_number[x + y]) for x, y in product((True, False), repeat=2)]
+        by_number = [1 - 2 * one + two, one - two, two - always]
+        listed = [((x, y, x, False), by_number[x + y]) for x, y in product((True, False), repeat=2)]
     else:
-        by_number = [1 - 3 * one + 3 * two - three, one - 2 * two + three, two - three, three]
-        listed = [((x, y, z), by_number[x + y + z]) for x, y, z in product((True, False), repeat=3)]
-    return tuple(ReportClass(*(chance * level[flag] for flag in (*flags, False))) for flags, chance in listed if chance)
+        by_number = [1 - 3 * one + 3 * two - three, one - 2 * two + three, two - three, three - always]
+        listed = [((x, y, z, False), by_number[x + y + z]) for x, y, z in product((True, False), repeat=3)]
+    listed.append(((True, True, True, True), always))
+    return tuple(ReportClass(*(chance * level[flag] for flag in flags)) for flags, chance in listed if chance)
 
 
 def from_ratio(ratio: Fraction, distance: Fraction = Fraction(1)) -> Neighbours:

@@ -177,10 +177,9 @@ class PaddingAndSampling(SetMechanism):
         p, q = self.inner._exact_pair
         held, every = self.set_size, self.size + self.set_size
         if self.kind is RandomizedResponse:
-            shared = max(0, held - self.size)
+            shared = Fraction(max(0, held - self.size), every)  # padding that is in every padded set
             three = Fraction(0) if self.size >= 2 * held else None
-            within = held * q + p - q
-            return Shuffled.alike(two_levels(within, Fraction(held, every), Fraction(shared, every), three))
+            return Shuffled.alike(two_levels(held * q + p - q, Fraction(held, every), shared, three, shared))
         pair = (p, q) if self.size >= held else self._exact_pair  # nothing held at all, against `held` items
         return Shuffled(self.inner.shuffled().upper, (told_by_flag(*pair, pair[1]),))
 
