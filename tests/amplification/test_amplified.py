@@ -134,3 +134,10 @@ def test_a_hundred_million_people_can_be_computed(name):
     epsilon = 0.5 if name == "hr" else 4.0
     found = ldp.amplified(ldp.Plan(1_000, name, epsilon=epsilon), n=10**8, delta=1e-10)
     assert 0.4 * found.upper < found.lower <= found.upper < 0.01
+
+
+@pytest.mark.parametrize("name", ["oue", "blh", "grr"])
+def test_the_attack_works_if_there_are_only_two_items_and_scores_are_coarse(name):
+    """Others must then hold x or x' themselves. The scores of a million people are rounded to few steps."""
+    found = ldp.amplified(ldp.Plan(2, name, epsilon=1.2), n=2_500_000, delta=1e-10)
+    assert 0.5 * found.upper < found.lower <= found.upper

@@ -57,7 +57,7 @@ def amplified(plan: Plan, *, n: int, delta: float) -> Amplified:
 
     >>> found = amplified(Plan(1_000, "grr", epsilon=4.0), n=100_000, delta=1e-6)
     >>> round(found.upper, 4), round(found.lower, 4), round(found.local, 4)
-    (0.0244, 0.0244, 4.0)
+    (0.0243, 0.0243, 4.0)
     """
     people, allowed = checked_users(n), checked_level(delta, "delta")
     mechanism, known = plan.mechanism, plan.mechanism.shuffled()

@@ -92,10 +92,11 @@ def lower(neighbours: Neighbours, n: int, e: Fraction, places: int) -> float:
         atoms[score] = atoms.get(score, Fraction(0)) + one.other
         rest = (g - grid.origin - score * grid.step) * one.other
         rests[score] = rests.get(score, Fraction(0)) + rest
-    middle = float(grid.threshold) * (n - 1) / n
-    if n > 1 and not min(atoms) < middle / (n - 1) < max(atoms):
+    # Where the values of g have mean 0: there the attacker begins to say x.
+    mean = float(Tilt.centred(values, 0.0).weights @ np.array([scores[g] for g in values], np.float64))
+    if not min(atoms) < mean < max(atoms):
         return 0.0
-    return _attack(sum_of(atoms, n - 1, middle), atoms, rests, grid)
+    return _attack(sum_of(atoms, n - 1, (n - 1) * mean), atoms, rests, grid)
 
 
 def _values(chances: Iterable[tuple[Fraction, Fraction]]) -> Values:
