@@ -140,3 +140,12 @@ def test_the_bound_from_the_ratio_holds_for_any_mechanism(seed):
         by_distance = bounds.upper(from_ratio(ratio, distance), 3, e, PLACES)
         assert told <= bound <= by_distance * 1.01 + 1e-12
         assert by_distance <= bounds.upper(from_ratio(ratio), 3, e, PLACES) * 1.01 + 1e-12
+
+
+@pytest.mark.parametrize("shift", [Fraction(-1, 10**17), Fraction(0), Fraction(1, 10**17)])
+def test_near_the_local_epsilon_next_to_nothing_is_left(shift):
+    mechanism = MECHANISMS["grr"](5, 2.0)
+    (classes,) = mechanism.shuffled().upper
+    e = mechanism.ratio * (1 + shift)
+    assert bounds.lower(classes, 100, e, PLACES) <= exact(classes, "other", 1, e) <= 1e-15
+    assert exact(classes, "least", 1, e) <= bounds.upper(classes, 1, e, PLACES) <= 1e-14

@@ -59,6 +59,8 @@ import numpy as np
 from localdp.amplification.lattice_sums import Sum, Tilt, growths, sum_of
 from localdp.mechanisms.report_classes import Neighbours
 
+_SMALL = Fraction(1, 10**12)  # times the smallest value of g: a largest one below that is as good as 0
+
 Values = dict[Fraction, Fraction]
 """The probability of each value of g."""
 
@@ -69,8 +71,9 @@ def upper(neighbours: Neighbours, n: int, e: Fraction, places: int) -> float:
     nowhere = 1 - sum(values.values())
     if nowhere:
         values[Fraction(0)] = values.get(Fraction(0), Fraction(0)) + nowhere
-    if max(values) <= 0:
-        return 0.0
+    most = max(values)
+    if most <= _SMALL * -min(values):
+        return max(0.0, float(most) * (1 + 1e-9))  # no sum of n values is above n times the largest
     grid = _Grid.over(values, n, places)
     threshold = float(grid.threshold)
     total = sum_of(grid.split(values), n, threshold)
@@ -81,7 +84,7 @@ def lower(neighbours: Neighbours, n: int, e: Fraction, places: int) -> float:
     """A bound on delta from below, by (2), with scores on a grid of about so many places."""
     told = [((one.first - e * one.second) / one.other, one) for one in neighbours]
     values = _values((g, one.other) for g, one in told)
-    if max(values) <= 0 or min(values) >= 0:
+    if min(values) >= 0 or max(values) <= _SMALL * -min(values):
         return 0.0
     grid = _Grid.over(values, n, places)
     scores = {g: round((g - grid.origin) / grid.step) for g in values}
@@ -151,7 +154,7 @@ def _excess(total: Sum, threshold: float) -> float:
         weights = excess * np.exp(-theta * excess)
     found = float(weights @ chances) + float(weights.sum()) * total.additive
     log_scale = total.log_scale - theta * threshold
-    return _exp(math.log(found) + log_scale, total.rounding) + _past_window(total, threshold)
+    return _exp(math.log(found) + log_scale) + _past_window(total, threshold)
 
 
 def _past_window(total: Sum, threshold: float) -> float:
@@ -165,12 +168,12 @@ def _past_window(total: Sum, threshold: float) -> float:
     more, growth = growths(centred, tilt.weights)
     t = tilt.theta + more
     exponents = total.log_scale - tilt.theta * threshold + total.n * growth - t * w + np.log(w + 1 / t)
-    return _exp(float(exponents.min()), total.rounding)
+    return _exp(float(exponents.min()))
 
 
-def _exp(exponent: float, rounding: float) -> float:
+def _exp(exponent: float) -> float:
     """e^exponent, from above."""
-    return math.exp(min(max(exponent, -700.0), 700.0)) * (1 + 1e-9 + rounding)
+    return math.exp(min(max(exponent, -700.0), 700.0)) * (1 + 1e-9)
 
 
 def _attack(others: Sum, atoms: dict[int, Fraction], rests: dict[int, Fraction], grid: _Grid) -> float:

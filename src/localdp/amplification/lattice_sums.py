@@ -13,8 +13,9 @@ of one tilted step, and a transform of length N gives f_theta on a window of N n
 
 - *The tilt.* The weights of the tilted step are floats w. The law of their sum is taken as it is, and the factors
   p e^(theta x) / w, which would all be M(theta), are computed with 50 digits. They differ by about u, so M(theta)^n
-  lies between the n-th powers of the least and the largest. (For n = 10^8 these differ by about 10^-8.)
-- *The transform.* phi(k) is a sum of K terms, off by at most eta = (32 + K) u, so phi(k)^n is off by at most
+  lies between the n-th powers of the least and the largest. (For n = 10^8 these differ by about 10^-8.) Weights below
+  10^-200 are raised to that: it takes nothing away, and adds less than n 10^-200 for each of them.
+- *The transform.* phi(k) is a sum of K terms, off by at most eta = (32 + 2 K) u, so phi(k)^n is off by at most
   n eta (|phi(k)| + eta)^(n-1), and as much again for its computation. The mean of that over k bounds the error in every
   place of the window. Powers below e^-80 are left out and counted as errors. The inverse transform is off by at most
   16 u log2(N) times the Euclidean norm of its result (Higham, "Accuracy and stability of numerical algorithms", 2002,
@@ -28,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -43,6 +44,7 @@ OUTSIDE = 1e-17
 
 _CHERNOFF = math.log(1 / OUTSIDE)
 _EXACT = Context(prec=50)
+_LEAST_WEIGHT = 1e-200  # a tilted step that is less likely than this is given this weight
 _FAINT = 80.0  # powers of the transform below e^-80 are not computed
 _SLICE = 1 << 16  # frequencies at a time, which bounds the memory
 _BLOCK = 32  # frequencies that are left out together
@@ -69,7 +71,7 @@ class Tilt:
         theta = _root(places, logs, mean)
         exponents = logs + theta * places
         weights = np.exp(exponents - exponents.max())
-        weights = weights / weights.sum()
+        weights = np.maximum(weights / weights.sum(), _LEAST_WEIGHT)
         return cls(places, weights, theta, _scales(atoms, theta, weights))
 
     def reach(self, n: int, sign: int) -> float:
@@ -87,17 +89,17 @@ def growths(places: Vector, weights: Vector) -> tuple[Vector, Vector]:
 
 def _scales(atoms: Mapping[Any, Fraction], theta: float, weights: Vector) -> tuple[float, float]:
     """The least and the largest of log(p e^(theta x) / w) over the places x with probability p and weight w."""
-    shift = Decimal(theta)
-    logs = [
-        _EXACT.ln(_decimal(chance)) + shift * _decimal(Fraction(place)) - _EXACT.ln(Decimal(weight))
-        for (place, chance), weight in zip(atoms.items(), weights.tolist(), strict=True)
-        if weight > 0
-    ]
+    with localcontext(_EXACT):
+        logs = [
+            _decimal(chance).ln() + Decimal(theta) * _decimal(Fraction(place)) - Decimal(weight).ln()
+            for (place, chance), weight in zip(atoms.items(), weights.tolist(), strict=True)
+            if weight > _LEAST_WEIGHT
+        ]
     return math.nextafter(float(min(logs)), -math.inf), math.nextafter(float(max(logs)), math.inf)
 
 
 def _decimal(fraction: Fraction) -> Decimal:
-    return _EXACT.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
+    return Decimal(fraction.numerator) / Decimal(fraction.denominator)
 
 
 def _root(places: Vector, logs: Vector, mean: float) -> float:
@@ -157,7 +159,7 @@ def sum_of(atoms: Atoms, n: int, centre: float) -> Sum:
     powers, error = _powers(tilt, n, size)
     chances = np.roll(np.fft.irfft(powers, size), -first % size)
     norm = float(np.linalg.norm(chances))
-    additive = error + 2 * OUTSIDE + 16 * UNIT * math.log2(size) * norm
+    additive = error + 2 * OUTSIDE + 2 * n * len(atoms) * _LEAST_WEIGHT + 16 * UNIT * math.log2(size) * norm
     return Sum(first, np.maximum(chances, 0.0), tilt, n, additive)
 
 
@@ -193,7 +195,7 @@ def _bright(tilt: Tilt, n: int, size: int) -> NDArray[np.int64]:
 
 def _eta(tilt: Tilt) -> float:
     """A bound on the error of phi: the angles, at most 2 pi, are off by 20 u, and so are the sums of the terms."""
-    return (32 + tilt.weights.size) * UNIT
+    return (32 + 2 * tilt.weights.size) * UNIT
 
 
 def _transform(tilt: Tilt, k: NDArray[np.int64], size: int) -> NDArray[np.complex128]:
