@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets, studies
     from localdp.advice import Advice, advise
+    from localdp.amplification import Amplified, amplified
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
     from localdp.domain import Domain
@@ -52,6 +53,7 @@ __all__ = [
     "NPMLE",
     "Advice",
     "Aggregate",
+    "Amplified",
     "Bulk",
     "Calibrated",
     "Channel",
@@ -87,6 +89,7 @@ __all__ = [
     "Structure",
     "Table",
     "advise",
+    "amplified",
     "checks",
     "datasets",
     "discover",
@@ -117,6 +120,7 @@ _MODULES = (
 
 _SOURCES = {
     **dict.fromkeys(("Advice", "advise"), "advice"),
+    **dict.fromkeys(("Amplified", "amplified"), "amplification"),
     **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
     **dict.fromkeys(("Choice", "Choices", "Question"), "questions"),

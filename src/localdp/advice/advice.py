@@ -322,7 +322,7 @@ def _one_epsilon(
         why.append(sentences.reached(target, chosen, None if found else given, others))
         if found:
             why.insert(0, sentences.least_epsilon(target, epsilon, users))
-    why += sentences.outlook(chosen)
+    why += [*sentences.outlook(chosen), sentences.shuffled(chosen)]
     return Advice(items, users, epsilon, chosen.mechanism, _known(chosen.shapes), options, tuple(why), needed)
 
 
@@ -341,7 +341,10 @@ def _with_options(items: int, users: int, epsilon: float, given: dict[str, Any],
         about = sentences.together(made.requested_epsilon, made.requested_once)
     else:
         about = sentences.sets_of(given["set_size"])
-    why = (sentences.take(choice.why), about, sentences.odds(made.requested_once), *sentences.outlook(chosen))
+    why = (
+        *(sentences.take(choice.why), about, sentences.odds(made.requested_once)),
+        *(*sentences.outlook(chosen), sentences.shuffled(chosen)),
+    )
     known = _known(chosen.shapes)
     return Advice(items, users, made.requested_epsilon, made.name, known, options, why, **made.options())
 
@@ -361,7 +364,7 @@ def _ladder(items: int, users: int, like: Like | None) -> Advice:
         first.append(sentences.would_take(reason, chosen.epsilon))
     else:
         first = [sentences.least_epsilon(target, found, users), sentences.take(reason)]
-    why = (*first, sentences.odds(chosen.epsilon), *sentences.outlook(chosen))
+    why = (*first, sentences.odds(chosen.epsilon), *sentences.outlook(chosen), sentences.shuffled(chosen))
     known, needed = _known(shapes), target.users(chosen.made)
     reachable = found is not None
     return Advice(items, users, chosen.epsilon, chosen.mechanism, known, tuple(options), why, needed, reachable)

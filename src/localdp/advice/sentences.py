@@ -10,6 +10,7 @@ from dataclasses import replace
 from localdp.advice.options import SHARES, Option
 from localdp.advice.shapes import EQUAL, EXPONENTIAL, EXPONENTS, HELD, POWER_LAW, ZIPF
 from localdp.advice.targets import Target, percent
+from localdp.amplification import certified, rounded_up
 from localdp.estimate.thresholds import SEEN
 
 WIDE = 4.0
@@ -94,6 +95,18 @@ def sets_of(set_size: int) -> str:
 def together(epsilon: float, once: float) -> str:
     """What all reports of one device reveal together, where every report has a budget of its own."""
     return f"All reports of one person together spend epsilon {epsilon:g}, however many; one report spends {once:g}."
+
+
+def shuffled(option: Option) -> str:
+    """What a trusted shuffler would add to the protection."""
+    delta = min(1e-6, 0.1 / option.users)
+    found = certified(option.made, option.users, delta)
+    return (
+        "If somebody whom people trust mixed the reports and forgot who sent which (a shuffler) before anybody else "
+        f"sees them, what they tell about one person would be limited to epsilon {rounded_up(found, 2)}, but for a "
+        f"probability of {delta:.2g}. A collector that sees addresses is no shuffler; the page 'What a shuffler adds' "
+        "says what is."
+    )
 
 
 def outlook(option: Option) -> list[str]:

@@ -41,6 +41,7 @@ from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import Laws
 from localdp.mechanisms.observation import Observation, Supported, Through
+from localdp.mechanisms.report_classes import ShuffledReports
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -50,7 +51,7 @@ _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a secon
 _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
 
 
-class Mechanism(AskedAgain, Laws):
+class Mechanism(AskedAgain, Laws, ShuffledReports):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +44,7 @@ from localdp.kernels.subsets import draw_items
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import WeightLaw
 from localdp.mechanisms.pure import PureMechanism, exact_sum
+from localdp.mechanisms.report_classes import ReportClass, Shuffled, merged
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -213,6 +214,32 @@ class DBitFlip(PureMechanism):
             for items, bits in reports
         ]
         return Channel(bitstrings.from_fields(np.array(listed, np.uint64), self.item_bits + 1), rows)
+
+    def shuffled(self) -> Shuffled:
+        """A report has classes by whether x, x' and y were drawn, and by their bits."""
+        lit, noise = (Fraction(threshold, 2**self.width) for threshold in (self.keep, self.noise))
+        level = {None: Fraction(1), True: lit / noise, False: (1 - lit) / (1 - noise)}
+        others = self.size - 3
+        classes = []
+        for states in product((None, True, False), repeat=3 if others >= 0 else 2):
+            drawn = [state for state in states if state is not None]
+            rest = self.answers - len(drawn)
+            if not 0 <= rest <= self.size - len(states):
+                continue
+            ways = Fraction(math.comb(self.size - len(states), rest), math.comb(self.size, self.answers))
+            chance = math.prod((noise if state else 1 - noise for state in drawn), start=ways)
+            for least, share in self._least(drawn, noise, level[False]):
+                x, other = (chance * share * level[state] for state in (states[0], states[-1 if others >= 0 else 0]))
+                classes.append(ReportClass(x, chance * share * level[states[1]], other, chance * share * least))
+        return Shuffled.alike(merged(classes))
+
+    def _least(self, drawn: list[bool], noise: Fraction, dark: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The least level of a report under any value, and how often it is that. It is `dark` if any bit may be."""
+        if self.answers > 1:
+            return ((dark, Fraction(1)),)
+        if drawn:
+            return ((Fraction(1) if drawn[0] else dark, Fraction(1)),)
+        return (Fraction(1), noise), (dark, 1 - noise)
 
     def fields(self, rows: Rows) -> Fields:
         """The answers of each report: the item, and the bit above it."""

@@ -14,6 +14,7 @@ from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import Drawn
 from localdp.mechanisms.pure import PureMechanism
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -111,6 +112,12 @@ class HadamardResponse(PureMechanism):
     @property
     def most_supported(self) -> int:
         return self.size  # column 0 supports all items
+
+    def shuffled(self) -> Shuffled:
+        """The rows 1, 2 and 4 are independent. Of three items, the third row is the sum of the others."""
+        half = Fraction(1, 2)
+        three = {2: None, 3: half**2}.get(self.size, half**3)
+        return Shuffled.alike(two_levels(self.p, half, half**2, three))
 
     def channel(self) -> Channel:
         order = 1 << self.order_bits

@@ -11,9 +11,12 @@ from localdp.kernels import linear_hash
 from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.pure import require_sum
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Rows, Words
+
+_TRIED = 64  # items that are looked at for three whose hashes are as independent as they can be
 
 
 class LinearLocalHashing(HashedMechanism):
@@ -99,6 +102,28 @@ class LinearLocalHashing(HashedMechanism):
         if self.size == 1 << self.degree:
             supported = self.size >> self.symbol_bits
             require_sum(counts, n * supported, f"since every report supports {supported} items")
+
+    def shuffled(self) -> Shuffled:
+        """The hashes of u and v together are a linear map of the multiplier: its rank tells how often both are 0."""
+        field, symbols = 1 << self.degree, self.response.symbols
+        two = Fraction(field // symbols - 1, (field - 1) * symbols)
+        rank = max((self._rank(1, item) for item in range(2, min(self.size, _TRIED))), default=None)
+        three = None if rank is None else Fraction((field >> rank) - 1, (field - 1) * symbols)
+        return Shuffled.alike(two_levels(self.p, Fraction(1, symbols), two, three))
+
+    def _rank(self, *items: int) -> int:
+        """The rank of the map from the multiplier to the hashes of all these items."""
+        units = np.uint64(1) << np.arange(self.degree, dtype=np.uint64)
+        columns = [0] * self.degree
+        for item in items:
+            hashes = self.hashed(units, np.array([item], np.uint64)).tolist()
+            columns = [column << self.symbol_bits | part for column, part in zip(columns, hashes, strict=True)]
+        rank = 0
+        while any(columns):
+            pivot = max(columns)
+            columns = [min(column, column ^ pivot) for column in columns if column != pivot]
+            rank += 1
+        return rank
 
     def _q_with(self, response: SymbolResponse) -> Fraction:
         """q* with this response: `kept` if two items have the same hash, `other` if not, weighted by their chances."""

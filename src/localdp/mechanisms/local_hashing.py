@@ -11,6 +11,7 @@ import numpy as np
 from localdp.kernels import local_hash
 from localdp.mechanisms.hashing_base import Functions, HashedMechanism, Symbols
 from localdp.mechanisms.pure import independent_counts
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -67,6 +68,12 @@ class LocalHashing(HashedMechanism):
     @property
     def _count_work(self) -> int:
         return self.size
+
+    def shuffled(self) -> Shuffled:
+        """From above, as if no two items ever had the same hash, which is the worst; from below, for an ideal hash."""
+        share = Fraction(1, self.response.symbols)
+        never = two_levels(self.p, share, Fraction(0), None)
+        return Shuffled((never,), (two_levels(self.p, share, share**2, share**3 if self.size > 2 else None),))
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """Counts under an ideal hash, with which a report supports each item independently of the others."""

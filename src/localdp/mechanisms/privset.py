@@ -43,7 +43,7 @@ in a circle, from a random one on. Everybody draws the same numbers, whatever th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -57,6 +57,7 @@ from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import exact_sum
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -218,6 +219,28 @@ class PrivSet(SetMechanism):
                 f"no reports can have these counts: they add up to {total}, and {n} reports support at least {least} "
                 f"and at most {n * self.subset} items"
             )
+
+    def shuffled(self) -> Shuffled:
+        """A report tells whether it has anything in common with the padded set. Sets with nothing in common are worst.
+
+        The thresholds T_j are rounded, so not all subsets with something in common are quite equally likely.
+        """
+        every, held = self.report_bits, self.set_size
+        shared = max(0, held - self.size)  # padding that is in every padded set
+        lengths = (shared, held, min(2 * held, every), *((3 * held,) if 3 * held <= every else ()))
+        clear, *missed = (
+            Fraction(math.comb(every - self.subset, elements), math.comb(every, elements)) for elements in lengths
+        )
+        one, two = 1 - missed[0], 1 - 2 * missed[0] + missed[1]
+        three = 1 - 3 * missed[0] + 3 * missed[1] - missed[2] if len(missed) > 2 else None
+        hit = 1 - missed[0] * Fraction(self._law.rest, 1 << self.width)
+        classes = two_levels(hit, one, two, three, 1 - clear)
+        if shared:
+            *others, surely = classes
+            chances = (*self.hits, *(0 for _ in range(len(self.hits) + 1, len(self._law.shares))))
+            more = min(chance / self._law.shares[j] for j, chance in enumerate(chances, 1))
+            classes = (*others, replace(surely, least=(1 - clear) * (self._law.rest + more) / (1 << self.width)))
+        return Shuffled((classes,), (classes,), Fraction(len(self._law.shares), 1 << self.width))
 
     def channel_of(self, sets: list[OneSet]) -> Channel:
         """The exact probability of every report, for each of these sets. A larger set is a mixture of those drawn."""

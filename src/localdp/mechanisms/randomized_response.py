@@ -12,6 +12,7 @@ from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import Drawn
 from localdp.mechanisms.pure import PureMechanism, require_sum
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -88,6 +89,10 @@ class RandomizedResponse(PureMechanism):
         p, q = self._exact_pair
         rows = tuple(tuple(p if report == value else q for report in range(self.size)) for value in range(self.size))
         return Channel(bitstrings.from_integers(reports, self.report_bits), rows)
+
+    def shuffled(self) -> Shuffled:
+        three = Fraction(0) if self.size > 2 else None
+        return Shuffled.alike(two_levels(self.p, Fraction(1, self.size), Fraction(0), three))
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         """A binomial number of each item's holders tell the truth; all other users report a uniformly drawn item."""

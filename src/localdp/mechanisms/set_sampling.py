@@ -50,6 +50,7 @@ from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import Drawn, WeightLaw
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
+from localdp.mechanisms.report_classes import Shuffled, told_by_flag, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness import thresholds
@@ -183,6 +184,17 @@ class PaddingAndSampling(SetMechanism):
             )
 
         return Channel(inner.reports, tuple(mixed(held) for held in sets))
+
+    def shuffled(self) -> Shuffled:
+        """With `grr`, a report is in the padded set or not. With others, it tells no more than one of one element."""
+        p, q = self.inner._exact_pair
+        held, every = self.set_size, self.size + self.set_size
+        if self.kind is RandomizedResponse:
+            shared = Fraction(max(0, held - self.size), every)  # padding that is in every padded set
+            three = Fraction(0) if self.size >= 2 * held else None
+            return Shuffled.alike(two_levels(held * q + p - q, Fraction(held, every), shared, three, shared))
+        pair = (p, q) if self.size >= held else self._exact_pair  # nothing held at all, against `held` items
+        return Shuffled(self.inner.shuffled().upper, (told_by_flag(*pair, pair[1]),))
 
     def _chances(self, held: OneSet) -> dict[int, Fraction]:
         """The exact probability with which each element of a padded set is drawn."""

@@ -14,6 +14,7 @@ from localdp.kernels.subsets import draw_subsets
 from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.pure import require_sum
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Rows
@@ -72,6 +73,12 @@ class SubsetSelection(BitmapMechanism):
 
     def validate_counts(self, counts: Counts, n: int) -> None:
         require_sum(counts, n * self.subset, f"since every report supports {self.subset} items")
+
+    def shuffled(self) -> Shuffled:
+        one, two, three = (
+            Fraction(math.perm(self.subset, items), max(1, math.perm(self.size, items))) for items in (1, 2, 3)
+        )
+        return Shuffled.alike(two_levels(self.p, one, two, three if self.size > 2 else None))
 
     def channel(self) -> Channel:
         self._check_channel(math.comb(self.size, self.subset))

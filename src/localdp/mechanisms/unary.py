@@ -14,6 +14,7 @@ from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import WeightLaw
 from localdp.mechanisms.pure import independent_counts
+from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Indices, Rows, Words
@@ -45,6 +46,10 @@ class IndependentBits(BitmapMechanism):
 
         rows = tuple(tuple(probability(value, report) for report in reports) for value in range(self.size))
         return Channel(bitstrings.from_integers(np.array(reports, np.uint64), self.size), rows)
+
+    def shuffled(self) -> Shuffled:
+        p, q = self._exact_pair
+        return Shuffled.alike(two_levels(p, q, q**2, q**3 if self.size > 2 else None))
 
     def simulate(self, frequencies: Counts, seed: int | None) -> Counts:
         return independent_counts(self, frequencies, seed)
