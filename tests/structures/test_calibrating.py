@@ -194,3 +194,20 @@ def test_intervals_of_sums_stay_within_their_bounds():
         assert least <= low < 50 < high <= largest
     far = bounded_interval(5000.0, 900.0, 0.9, 0.0, np.inf)
     assert far == pytest.approx((5000 - 1.645 * 30, 5000 + 1.645 * 30), rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("structure", "shares"),
+    [
+        (ldp.Ordered(), np.exp(-0.5 * ((np.arange(21_000) / 21_000 - 0.4) / 0.15) ** 2)),
+        (ldp.Crossed((150, 160)), np.outer(1 / np.arange(1, 151), 1 / np.arange(1, 161)).ravel()),
+    ],
+)
+def test_very_many_cells_are_handled_some_at_a_time(structure, shares):
+    truth = np.floor(2e8 * shares / shares.sum())
+    estimate = estimate_of(truth, 1)
+    found = estimate.calibrate(structure=structure, warn=False)
+    assert error(found, truth) < 0.7 * error(estimate.calibrate(found.prior, warn=False), truth)
+    low, high = found.interval(0.9)
+    assert ((low <= truth) & (truth <= high)).mean() > 0.7

@@ -57,6 +57,14 @@ def test_nodes_give_what_a_fine_sum_gives(noise, law):
     np.testing.assert_allclose(cells.ground_variance, spread, rtol=0.03)
 
 
+@pytest.mark.parametrize("noise", NOISES[:3])
+def test_frequencies_may_differ_by_estimate(noise):
+    y, f = np.array([120.0, 60.0, -15.0]), np.array([[10.0, 50.0], [100.0, 3.0], [0.0, 7.0]])
+    together = noise.log_likelihood(y, f)
+    for row in range(3):
+        np.testing.assert_array_equal(together[row], noise.log_likelihood(y[row : row + 1], f[row])[0])
+
+
 def test_the_moments_are_the_derivatives_of_the_log_mass():
     """d log Z/dm = (E g - m)/s, and d2 log Z/dm2 = (Var g - s)/s^2, by differences on the same nodes."""
     law, likelihood = Deviations(0.2, 0.05), CellLikelihood(np.array([120.0, -15.0, 300.0]), Noise(400.0))

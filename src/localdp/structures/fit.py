@@ -126,7 +126,7 @@ def fit(
     rho, law = deviations.rho, deviations
     nodes: list[Nodes] = []
     w, b, factor = _possible(field, prior, sites)
-    told, shifted, last, step, moved = w, b, None, 1.0, np.inf
+    last, step, moved = None, 1.0, np.inf
     for number in range(most):
         coefficients = factor.solve(field.gathered(b))
         mean, variance = field.spread(coefficients), np.maximum(field.variances(factor), 1e-14)
@@ -150,6 +150,8 @@ def fit(
                 break
             # Cells that agree with each other move together, and farther than each of them meant to.
             step = max(0.6 * step, _LEAST_STEP) if number > 2 and moved > 0.7 * before else step
+        if number + 1 == most:  # everything that is returned belongs to the same sites
+            break
         last = mean
         out = cells.part_shares[:, 1].sum()
         rho = min(float((out + _EXPECTED_OUT * _PRIOR_CELLS) / (likelihood.cells + _PRIOR_CELLS)), MOST_OUT)

@@ -3,7 +3,7 @@ r"""Average over the strengths of a structure, by evidence.
 The strengths lambda_k and tau lie on a lattice: each lambda_k in steps of a factor, tau as in
 `localdp.structures.deviations`. All points are equally likely beforehand, so their weights are proportional to the
 evidence. The search climbs from the point where it begins, one coordinate after the other, and then looks at the
-neighbours of everything that matters. Points with less than a thousandth of the best one's weight are left out.
+neighbours of everything that matters. Points with less than a thousandth of the best one's evidence are left out.
 """
 
 from __future__ import annotations
