@@ -140,6 +140,10 @@ class Calibrated(Frequencies):
         found = self._posterior.linear(np.isin(np.arange(self.domain.size), members).astype(np.float64), level)
         return found if self.processed is None else replace(found, value=float(self.processed[members].sum()))
 
+    @property
+    def _footer(self) -> tuple[str, ...]:
+        return ("intervals hold for this list; for items named before looking, use table(items=[...])",)
+
     def _processed(self, frequencies: Vector, step: str) -> Self:
         origin = self if self.origin is None else self.origin
         return replace(self, processed=frequencies, processing=(*self.processing, step), origin=origin)

@@ -200,7 +200,12 @@ class Frequencies(Tabular, ABC):
         title = f"{type(self).__name__}: {whole.title}, the most frequent first"
         largest = Table(whole.largest("frequency", ROWS_IN_NOTEBOOKS).columns, title, whole.formats)
         error = f"standard error of an item that nobody holds: {self.std_error:,.6g}"
-        return largest.html(notes=(error, *self.notes), of=self.domain.size)
+        return largest.html(notes=(error, *self._footer, *self.notes), of=self.domain.size)
+
+    @property
+    def _footer(self) -> tuple[str, ...]:
+        """What a reader of the table should know about its intervals."""
+        return ()
 
     def group(self, groups: Mapping[str, Iterable[Item]], level: float = INTERVALS) -> Table:
         """The sum of the frequencies of each group of items, with an interval that knows the total.

@@ -31,7 +31,7 @@ def entry(frequencies: Vector, k: int, above: Callable[[float], Vector]) -> Vect
     """For every item, the probability that it exceeds t, a frequency that the whole top k exceeds.
 
     `above(t)` gives these probabilities for any t. The search for t starts from the estimated `frequencies`. Any t that
-    is low enough will do; a larger one saves work, so the search stops at twice as many items as needed.
+    is low enough will do; a larger one saves work, so the search stops at four times as many items as needed.
     """
     enough = k + 8 * math.sqrt(k) + 10
     chances: Vector = np.ones(frequencies.size)  # all exceed -1
@@ -50,7 +50,7 @@ def entry(frequencies: Vector, k: int, above: Callable[[float], Vector]) -> Vect
             high = t
         else:
             low, chances = t, found
-            if expected < 2 * enough:
+            if expected < 4 * enough:
                 break
         t = 2 * low + 10 if high == math.inf else (low + high) / 2
     return chances

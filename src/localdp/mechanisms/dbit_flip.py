@@ -51,7 +51,7 @@ from localdp.types import Counts, Flags, Indices, Rows
 from localdp.validation import checked_amount, checked_size
 
 _FEW = 8  # answers, unless a number is given: a report of some bytes
-_MOST_AT_ONCE = 1_000_000_000  # users that NumPy's hypergeometric numbers are drawn from
+_MOST_AT_ONCE = 500_000_000  # users simulated together: NumPy draws hypergeometric numbers from a billion at most
 _MOST = 1 << 12  # answers: drawing different items takes time that grows with the square of their number
 
 Fields = NDArray[np.uint64]
