@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from brute_force import divergence, kinds_of
 from paths import ROOT
+from questions_outside import Gaps
 
 import localdp as ldp
 from localdp.amplification import certified, rounded_up
@@ -62,6 +63,16 @@ def test_a_mechanism_from_outside_is_bounded_by_its_channel():
     small = Outside(3, 0.5)
     assert certified(small, 1_000, 1e-5) == pytest.approx(certified(HadamardResponse(3, 0.5), 1_000, 1e-5), rel=2e-2)
     assert certified(small, 1_000, 1e-5) <= certified(HadamardResponse(3, 0.5), 1_000, 1e-5) * 1.001
+
+
+def test_a_mechanism_that_is_not_pure_is_bounded_and_attacked():
+    few, many = Gaps(8, 1.0), Gaps(40, 1.0)
+    (classes,) = many.shuffled().upper
+    assert classes == from_ratio(many.ratio)
+    assert certified(few, 10_000, 1e-6) < certified(many, 10_000, 1e-6)
+    for mechanism in (few, many):
+        found = ldp.amplified(ldp.Plan(mechanism.size, mechanism), n=10_000, delta=1e-6)
+        assert 0.25 * found.upper < found.lower <= found.upper < 0.1
 
 
 def test_the_variation_ratio_formula_is_no_bound_for_few_people(published):

@@ -81,14 +81,15 @@ class ShuffledReports(ABC):
             return Shuffled((from_ratio(self.ratio_once),), self._outcomes())
         if len(pairs) <= _MOST_PAIRS:
             return Shuffled(pairs, pairs)
-        return Shuffled((from_ratio(self.ratio_once, max(map(variation, pairs))),), pairs[:_MOST_PAIRS])
+        farthest = sorted(pairs, key=variation, reverse=True)[:_MOST_PAIRS]
+        return Shuffled((from_ratio(self.ratio_once, variation(farthest[0])),), tuple(farthest))
 
     def _outcomes(self) -> tuple[Neighbours, ...]:
         """An attack that looks at the outcomes of reports alone."""
-        third = 2 if self.size > 2 else 0
         if self.pure:
             return (told_by_flag(self.p, self.q, self.q if self.size > 2 else self.p),)
-        chances = zip(*([self.chance(value, o) for o in range(self.outcomes)] for value in (0, 1, third)), strict=True)
+        values = (0, self.size - 1, self.size // 2 if self.size > 2 else 0)  # far apart, where values have an order
+        chances = zip(*([self.chance(value, o) for o in range(self.outcomes)] for value in values), strict=True)
         return (tuple(ReportClass(first, second, by, Fraction(0)) for first, second, by in chances if by),)
 
     @property
