@@ -63,7 +63,7 @@ def amplified(plan: Plan, *, n: int, delta: float) -> Amplified:
     mechanism, known = plan.mechanism, plan.mechanism.shuffled()
     upper = certified(mechanism, people, allowed)
     lower = max(_from_below(pair, known, people, allowed, mechanism.epsilon_once) for pair in known.lower)
-    return Amplified(upper, min(lower, upper), mechanism.epsilon_once, people, allowed, _notes(mechanism))
+    return Amplified(upper, lower, mechanism.epsilon_once, people, allowed, _notes(mechanism))
 
 
 def rounded_up(epsilon: float, digits: int = 3) -> str:
