@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from brute_force import divergence, kinds_of
+from enumerated_shuffles import divergence, kinds_of
 from paths import ROOT
 from questions_outside import Gaps
 

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 import pytest
-from brute_force import divergence, kinds_of
+from enumerated_shuffles import divergence, kinds_of
 
 from localdp.amplification import divergence as bounds
 from localdp.mechanisms import CHAINS, MECHANISMS, PrivSet

@@ -28,7 +28,7 @@ def test_a_structure_is_used_and_named(saved, options):
     now, before = saved
     done = localdp("estimate", now, *(before if option == "before" else option for option in options), cwd=now.parent)
     assert done.returncode == 0, done.stderr
-    assert f"calibrated by {options[0][2:]} and average" in " ".join((done.stdout + done.stderr).split())
+    assert f"calibrated by {options[0][2:]} and divisions" in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.parametrize(

@@ -178,10 +178,13 @@ def _require_support(
     tail = np.minimum(binom.cdf(counts, samples, expected), binom.sf(counts - 1, samples, expected))
     worst = int(np.argmin(tail))
     item = "the held item" if counts.size == 1 else f"item {worst}"
+    named = "the probability"
+    if mechanism.pure:
+        named = "p*" if expected[worst] == mechanism.p_star else "q*"
     require(
         tail[worst] >= alpha,
         f"{mechanism!r}: {counts[worst]} of {samples} reports of {values} support {item}; expected about "
-        f"{expected[worst] * samples:.0f}, since the probability is {expected[worst]:.6g}",
+        f"{expected[worst] * samples:.0f}, since {named} is {expected[worst]:.6g}",
     )
 
 

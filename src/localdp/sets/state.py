@@ -27,8 +27,9 @@ class State:
     """The share of the true top that is expected to be among the candidates."""
 
     def document(self) -> dict[str, Any]:
-        """The state as a JSON value."""
-        return {name: _lists(value) for name, value in asdict(self).items()}
+        """The state as a JSON value; a share that is kept whole is left out, as earlier versions did."""
+        written = {name: _lists(value) for name, value in asdict(self).items()}
+        return written if self.kept < 1 else {name: value for name, value in written.items() if name != "kept"}
 
     @classmethod
     def from_document(cls, written: dict[str, Any]) -> Self:
