@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from localdp.client.secret import Secret
-from localdp.client.single import Held, Single
+from localdp.client.short_way import Held, OneReport
 from localdp.item_sets import ItemSets
 from localdp.plan.plan import Plan
 from localdp.randomness.keystream import Keystream, seeded
@@ -75,7 +75,7 @@ def _derived(secret: bytes, plan: Plan, held: Held) -> dict[str, Any]:
     derived = Secret(secret, plan.fingerprint)
     message = b"".join(index.to_bytes(8, "little") for index in held)
     key = derived.key(message)
-    response = Single(plan.mechanism).permanent(held, key)
+    response = OneReport(plan.mechanism).permanent(held, key)
     return {
         "key": key.hex(),
         "digest": derived.digest(message).hex(),

@@ -275,3 +275,20 @@ def test_a_study_of_ones_own_is_read_answered_and_counted(tmp_path):
     assert Halves.load(tmp_path / "state").fingerprint == study.fingerprint
     with pytest.raises(InvalidInputError, match="is taken"):
         register(type("Mine", (Halves,), {"kind": "discovery"}))
+
+
+def test_a_part_that_asks_for_more_than_its_study_is_refused(tmp_path):
+    """A device pays the epsilon of the study, so no part may spend more, whoever wrote the study."""
+
+    class Understated(Halves):
+        kind = "understated"
+
+        def __init__(self, plan):
+            self.plan, self.epsilon = plan, plan.mechanism.epsilon / 2
+            self._freeze()
+
+    study = Understated(PLAN)
+    client = ldp.Client(study, store=tmp_path / "device")
+    with pytest.raises(ldp.errors.PlanLimitError, match="a part of this study in halves asks for epsilon"):
+        client.report("tea", study.parts()[0].to_json())
+    assert client.spent == 0

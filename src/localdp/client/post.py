@@ -41,10 +41,10 @@ class Post:
         try:
             status, _, said = get(address, {"User-Agent": "localdp"}, _LONGEST_PART)
         except OSError as error:
-            return Delivery(trouble=f"the round could not be fetched: {error}"[:300])
+            return Delivery(trouble=f"the part could not be fetched: {error}"[:300])
         if status != 200:
             words = " ".join(said.decode("utf-8", "replace").split())
-            return Delivery(trouble=f"the round could not be fetched: the server answered {status}: {words}"[:300])
+            return Delivery(trouble=f"the part could not be fetched: the server answered {status}: {words}"[:300])
         return said.decode("utf-8", "replace")
 
     def put(self, body: bytes, part: str, upload_id: bytes | None = None) -> None:

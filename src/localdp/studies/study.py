@@ -156,7 +156,13 @@ class Study(Frozen, ABC):
         Another study's is a `PlanMismatchError`, and one that goes past the limits of a device a `PlanLimitError`.
         """
         if text is not None:
-            return self.read_part(text, limits)
+            part = self.read_part(text, limits)
+            if part.plan.mechanism.epsilon > self.epsilon:  # a device pays what the study says, and no more
+                raise PlanLimitError(
+                    f"a part of this {self.what} asks for epsilon {part.plan.mechanism.epsilon:g}, and the "
+                    f"{self.what} for {self.epsilon:g}"
+                )
+            return part
         if not self.asks_again:
             raise InvalidInputError(f"a {self.what} has several parts: give the document of the one under way")
         return self.parts()[0]
