@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH ?= --out benchmarks/RESULTS.md --force
 
-.PHONY: help demo serve check test lint docs bench audit reproduce vectors clean
+.PHONY: help demo serve check test lint docs bench audit reproduce vectors dist clean
 
 help:  ## Show what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,7 +20,7 @@ serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users
 check: lint  ## Run the linters, the type checker and the tests that take less than five seconds each, without browsers
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" --ignore=tests/js tests src
 
-test: lint $(VENV)/js  ## Run the linters, the type checker and every test: a quarter of an hour on two processors, with set-up
+test: lint $(VENV)/js  ## Run the linters, the type checker and every test: about twenty-five minutes on two processors, with set-up
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
@@ -43,6 +43,9 @@ reproduce: $(VENV)/base  ## Run the paper's evaluation (24 trials) into docs/rep
 
 vectors: $(VENV)/base  ## Write the golden vectors anew (they must not change: look at the diff)
 	$(BIN)/python vectors/generate.py
+
+dist: $(VENV)/test $(VENV)/js  ## Make what a release consists of, and try it in empty environments
+	$(BIN)/python scripts/make_dist.py
 
 clean:  ## Remove the environment and everything built
 	rm -rf $(VENV) js/node_modules js/dist benchmarks/.peers docs/_build build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

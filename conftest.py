@@ -11,5 +11,4 @@ from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 parsers = [CodeBlockParser("python", run), CodeBlockParser("text", compare), SkipParser()]
-# tests/engines/test_spark_engine.py runs the page about Spark, so that Java is started once.
-pytest_collect_file = Sybil(parsers=parsers, patterns=["*.md"], excludes=["**/spark.md"]).pytest()
+pytest_collect_file = Sybil(parsers=parsers, patterns=["*.md"]).pytest()

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -239,9 +240,14 @@ def data_files(rng: random.Random, folder: Path) -> None:
 
 
 def _lines(text: bytes) -> int:
-    """The lines after the first one, without empty ones at the end."""
-    body = text.partition(b"\n")[2].rstrip(b"\r\n")
+    """The rows after the first line, without empty ones at the end. A line break between quotes ends no row."""
+    body = _without_quoted(text).partition(b"\n")[2].rstrip(b"\r\n")
     return body.count(b"\n") + 1 if body else 0
+
+
+def _without_quoted(text: bytes) -> bytes:
+    """CSV with "" for every quoted cell. A quote opens at the beginning of a cell only, and "" inside is a quote."""
+    return re.sub(rb'(^|[,;\t\n])"(?:[^"]|"")*"', rb'\1""', text)
 
 
 KINDS: dict[str, Callable[[random.Random, Path], None]] = {

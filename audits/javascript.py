@@ -15,16 +15,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from localdp.checks import CheckFailure
 from localdp.checks.audit import audit
 from localdp.checks.sampling import require_channel
-from localdp.mechanisms import CHAINS, MECHANISMS, Mechanism
+from localdp.mechanisms import CHAINS, MECHANISMS, ORDERED_MECHANISMS, Mechanism
 from localdp.plan import Plan
+from localdp.questions import Scale
 
 FOLDER = Path(__file__).resolve().parent.parent / "js"
 NODE = shutil.which("node")
 FALSE_ALARMS = 1e-6  # of all mechanisms together
+NAMES = (*MECHANISMS, *CHAINS, *ORDERED_MECHANISMS)
 
 _AUDITED_SIZE, _LISTED_SIZE = 16, 6  # items; the channel is listed on the smaller domain
 _DBIT_SIZE = 4  # items: of more, a user rarely answers for the one that matters
@@ -80,8 +83,8 @@ MUTANTS = (
         "batch of one",
         "The first word of every new source is zero, so that a device which makes one report tells the truth.",
         "random.js",
-        "this.block = new Uint32Array();",
-        "this.block = new Uint32Array(2);",
+        "this._block = new Uint32Array();",
+        "this._block = new Uint32Array(2);",
         "grr",
     ),
     Mutant(
@@ -132,6 +135,30 @@ MUTANTS = (
         "(~permanent[i] & tails[i])",
         "oue+oue",
     ),
+    Mutant(
+        "near an ordered value only",
+        "Square Wave reports an output of the band where it should report any, and the other way round.",
+        "mechanisms/wave.js",
+        "(-truthful & (any ^ near))",
+        "((truthful - 1) & (any ^ near))",
+        "wave",
+    ),
+    Mutant(
+        "true entry of a sketch",
+        "The Hadamard sketch sends the entry as it is.",
+        "mechanisms/sketches.js",
+        "^ (1 - words.event(threshold))",
+        "^ (0 * words.event(threshold))",
+        "hcms",
+    ),
+    Mutant(
+        "one symbol of several",
+        "A report that stands for several symbols always stands for the first of them.",
+        "mechanisms/hashing.js",
+        "^ words.below(among))",
+        "^ (0 * words.below(among)))",
+        "slh",
+    ),
 )
 
 
@@ -178,13 +205,14 @@ def findings(names: Iterable[str], trials: int, folder: Path = FOLDER) -> Iterat
     """Audit two values of each mechanism with `trials` reports, and compare a value on fewer items with the channel."""
     for name in names:
         mechanism, small = audited(name), listed(name)
-        plan, alpha = Plan(mechanism.size, mechanism), FALSE_ALARMS / (2 * len(MECHANISMS | CHAINS))
+        plan, alpha = _plan(mechanism), FALSE_ALARMS / (2 * len(NAMES))
         values = (0, mechanism.size - 1)
         jobs: list[tuple[Plan, int | list[int], int]] = [(plan, value, trials) for value in values]
         if small is not None:
-            jobs.append((Plan(small.size, small), 1, trials // 4))
+            jobs.append((_plan(small), 1, trials // 4))
         made = made_by_node(jobs, folder)
-        by_value = dict(zip(values, made, strict=False))
+        numbered = bytes.fromhex(Plan(mechanism.size, mechanism).fingerprint[:32])  # the plan that `audit` reads
+        by_value = {value: one[:4] + numbered + one[20:] for value, one in zip(values, made, strict=False)}
         found = audit(mechanism, trials, alpha, lambda plan, value, trials: by_value[value])  # noqa: ARG005, B023
         wrong = "it leaks" if found.leaks else "it is over-noised" if found.wastes else ""
         if small is not None and not wrong:
@@ -195,13 +223,27 @@ def findings(names: Iterable[str], trials: int, folder: Path = FOLDER) -> Iterat
         yield Finding(mechanism, found.bound, wrong)
 
 
+class Change(Protocol):
+    """What every fault in the client has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+
+
 @contextmanager
-def mutated(mutant: Mutant) -> Iterator[Path]:
+def mutated(mutant: Change) -> Iterator[Path]:
     """A copy of the client with this fault."""
     with tempfile.TemporaryDirectory(prefix="localdp-mutant-") as folder:
-        copy = Path(folder)
-        for part in ("src", "test"):
+        copy = Path(folder) / "js"
+        for part in ("src", "test", "testing"):
             shutil.copytree(FOLDER / part, copy / part)
+        (Path(folder) / "vectors").symlink_to(FOLDER.parent / "vectors")
         shutil.copy(FOLDER / "package.json", copy)
         file = copy / "src" / mutant.file
         text = file.read_text("utf-8")
@@ -223,7 +265,7 @@ def run(trials: int, mutant_trials: int) -> bool:
         return True
     print(f"\nThe JavaScript client in Node, {trials:,} reports of each of two values out of {_AUDITED_SIZE} items:\n")
     passed = True
-    for found in findings([*MECHANISMS, *CHAINS], trials):
+    for found in findings(NAMES, trials):
         passed &= not found.wrong
         once = found.mechanism.epsilon_once
         print(f"{found.mechanism.name:<10}{once:>20.15f}{found.bound:>10.4f}  {found.wrong or 'ok'}", flush=True)
@@ -237,5 +279,11 @@ def run(trials: int, mutant_trials: int) -> bool:
 
 def _made(name: str, size: int, once: float) -> Mechanism:
     """The mechanism as the other audits make it; of a chain, all reports together have twice the budget of one."""
-    kind = (MECHANISMS | CHAINS)[name]
+    kind = (MECHANISMS | CHAINS | ORDERED_MECHANISMS)[name]
     return next(kind.examples(size, 2 * once if kind.perturbs_again else once))
+
+
+def _plan(mechanism: Mechanism) -> Plan:
+    """A plan with this mechanism: its items are numbers, which have an order where the mechanism needs one."""
+    ordered = mechanism.name in ORDERED_MECHANISMS
+    return Plan(Scale(0, mechanism.size - 1) if ordered else mechanism.size, mechanism)

@@ -10,7 +10,7 @@ An empty set, a short one, a full one and a larger one are compared with the exa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from localdp.mechanisms import MECHANISMS, SET_MECHANISMS, Mechanism, SetMechani
 from localdp.plan import Plan
 from localdp.types import Rows
 
-NAMES = tuple(name for name in (*MECHANISMS, *SET_MECHANISMS) if name != "dbit")
+NAMES = tuple(name for name, kind in (MECHANISMS | SET_MECHANISMS).items() if kind.takes_sets)
 SIZE, SET_SIZE = 16, 2  # items
 _LISTED_SIZE = 5  # items of the domain on which all reports are listed
 _LISTED: list[tuple[int, ...]] = [(), (1,), (0, 3), (0, 2, 4)]
@@ -81,18 +81,32 @@ MUTANTS = (
 )
 
 
-def findings(names: Iterable[str], trials: int, folder: Path = FOLDER) -> Iterator[Finding]:
-    """Audit two sets under each mechanism with `trials` reports, and compare four sets with the channel."""
+Job = tuple[Plan, int | list[int], int]
+"""A plan, what everybody holds, and how many reports are made."""
+
+
+def made_here(jobs: list[Job]) -> list[bytes]:
+    """The batches of jobs, made by the Python library with secure randomness."""
+    return [plan.privatize([held] * count).to_bytes() for plan, held, count in jobs]
+
+
+def findings(
+    names: Iterable[str], trials: int, folder: Path = FOLDER, make: Callable[[list[Job]], list[bytes]] | None = None
+) -> Iterator[Finding]:
+    """Audit two sets under each mechanism with `trials` reports, and compare four sets with the channel.
+
+    The reports are made by Node, with the client in `folder`, or by `make`.
+    """
     alpha = FALSE_ALARMS / ((1 + len(_LISTED)) * len(NAMES))
     for name in names:
         plan = Plan(SIZE, name, 0.5 if name == "hr" else 2.0, set_size=SET_SIZE)
         listed = Plan(_LISTED_SIZE, name, 0.5, set_size=SET_SIZE)
         mechanism = plan.mechanism
         full: list[int] = list(range(SET_SIZE))
-        jobs: list[tuple[Plan, int | list[int], int]] = [(plan, full, trials), (plan, [], trials)]
+        jobs: list[Job] = [(plan, full, trials), (plan, [], trials)]
         if name not in ("olh", "blh"):  # their seeds of 32 bits cannot be listed
             jobs += [(listed, list(held), trials // 4) for held in _LISTED]
-        made = made_by_node(jobs, folder)
+        made = made_by_node(jobs, folder) if make is None else make(jobs)
         likely, unlikely = (_hits(mechanism, plan.read(batch).rows) for batch in made[:2])
         bound = lower_bound(likely, unlikely, trials, alpha)
         epsilon = mechanism.requested_epsilon

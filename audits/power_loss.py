@@ -31,7 +31,7 @@ import apsw
 import numpy as np
 
 import localdp as ldp
-from localdp.collector import recount
+from localdp.collector.checking import stored_reports
 from localdp.collector.storage import aggregates, collections, open_database, parts, schema, uploads
 from localdp.collector.storage.database import NewUpload, Session, Where
 from localdp.collector.storage.parts import StoredPart
@@ -246,7 +246,7 @@ def work(disk: Disk, steps: int, acknowledged: dict[bytes, int], synchronous: st
             with database.writing() as session:
                 assert session.mark(piece)
                 for day in piece.days:
-                    part = PLAN.aggregate(recount.reports_in(day.rows, PLAN))
+                    part = PLAN.aggregate(stored_reports(day.rows, PLAN))
                     aggregates.add(session, Where(plan.id), day.day, part.n, part.counts)
     disk.cut = None  # not while the connection is closed
     return disk.events
@@ -278,7 +278,7 @@ def check(folder: Path, acknowledged: dict[bytes, int]) -> str | None:
     days: dict[int, ldp.Aggregate] = {}
     for _, _, folded, day, body in rows:
         if folded:
-            days.setdefault(day, ldp.Aggregate(PLAN)).add(recount.reports_in(body, PLAN))
+            days.setdefault(day, ldp.Aggregate(PLAN)).add(stored_reports(body, PLAN))
     if {day: one.n for day, one in days.items()} != counted:
         return "the aggregates are not the sum of the uploads that are marked as counted"
     for day, one in days.items():

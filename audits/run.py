@@ -2,7 +2,7 @@
 
 python audits/run.py                        the whole audit
 python audits/run.py --mutants              the mutants only
-python audits/run.py --mutants --markdown   the same, and write the list into docs/checks.md
+python audits/run.py --mutants --markdown   the same, and write the list into docs/results/mutants.md
 python audits/run.py --javascript           the JavaScript client only
 """
 
@@ -16,16 +16,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from audits import javascript, javascript_sets
+from audits import javascript, javascript_client, javascript_sets, javascript_studies
 from audits.fuzz import fuzz
 from audits.mutants import MUTANTS, page, runner
 from localdp.checks.audit import FLOOR, audit
 from localdp.errors import ImpureMechanismError
-from localdp.mechanisms import CHAINS, MECHANISMS, Mechanism
+from localdp.mechanisms import BUCKET_CHAINS, CHAINS, MECHANISMS, ORDERED_MECHANISMS, Mechanism
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SIZE = 16  # items
 TRIALS = 1_000_000  # reports of each of two values
+SET_TRIALS = 1_000_000  # reports of each of two sets
 MUTANT_TRIALS = 50_000  # reports of each value of a JavaScript client with a fault
 KILLS = 1_000  # clients killed at different lines
 TOTAL_ERROR = 1e-6  # the probability that any of the bounds is wrong
@@ -33,7 +34,7 @@ TOTAL_ERROR = 1e-6  # the probability that any of the bounds is wrong
 
 def audit_all() -> bool:
     """Print a line for each mechanism and epsilon; return whether all passed."""
-    kinds: dict[str, type[Mechanism]] = MECHANISMS | CHAINS
+    kinds: dict[str, type[Mechanism]] = MECHANISMS | CHAINS | BUCKET_CHAINS | ORDERED_MECHANISMS
     error = TOTAL_ERROR / (len(kinds) * len(EPSILONS))
     print(f"Lower bounds on epsilon, from {TRIALS:,} reports of each of two values out of {SIZE} items.")
     print(f"With probability 1 - {TOTAL_ERROR:g} all bounds are right. A bound above epsilon is a leak;")
@@ -57,6 +58,16 @@ def audit_all() -> bool:
     return passed
 
 
+def audit_sets() -> bool:
+    """The same where users hold sets: a full one beside the empty one, and four sets beside the exact channel."""
+    print(f"\nSets, {SET_TRIALS:,} reports of {javascript_sets.SET_SIZE} items and of no item:\n")
+    passed = True
+    for found in javascript_sets.findings(javascript_sets.NAMES, SET_TRIALS, make=javascript_sets.made_here):
+        passed &= not found.wrong
+        print(f"{found.mechanism.name:<10}{found.mechanism.epsilon:>20.15f}{found.bound:>10.4f}  {found.wrong or 'ok'}")
+    return passed
+
+
 def catch_all() -> list[runner.Outcome]:
     """Print what catches each mutant and how long it takes."""
     print(f"\n{len(MUTANTS)} faults put in on purpose, and what catches them:\n")
@@ -71,9 +82,10 @@ def catch_all() -> list[runner.Outcome]:
 
 
 def audit_javascript() -> bool:
-    """Audit the JavaScript client, for users who hold one item and for users who hold sets."""
+    """Audit the JavaScript client: users with one item or a set, devices in studies, faults that tests notice."""
     audits = (javascript.run, javascript_sets.run)
-    return all([audited(TRIALS, MUTANT_TRIALS) for audited in audits])  # noqa: C419 (run them all)
+    passed = [audited(TRIALS, MUTANT_TRIALS) for audited in audits]
+    return all([*passed, javascript_studies.run(TRIALS), javascript_client.run()])
 
 
 def kill_clients() -> bool:
@@ -99,13 +111,13 @@ def main() -> int:
     """Run what was asked for; return 0 if no mechanism leaks, no mutant survives and no damaged input gets in."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", action="store_true", help="run the mutants only")
-    parser.add_argument("--markdown", action="store_true", help="write the list of mutants into docs/checks.md")
+    parser.add_argument("--markdown", action="store_true", help="write the list into docs/results/mutants.md")
     parser.add_argument("--javascript", action="store_true", help="audit the JavaScript client only")
     asked = parser.parse_args()
     started = time.perf_counter()
     if asked.javascript:
         return 0 if audit_javascript() else 1
-    audited = asked.mutants or audit_all()
+    audited = asked.mutants or all([audit_all(), audit_sets()])
     outcomes = catch_all()
     caught = all(outcome.caught for outcome in outcomes)
     if asked.markdown and caught:

@@ -1,4 +1,4 @@
-"""How close the methods come to the statistical limit: writes docs/accuracy.md.
+"""How close the methods come to the statistical limit: writes docs/results/accuracy.md.
 
 The numbers are mean squared errors, averaged over seeded runs and divided by the error of the oracle. The oracle is the
 `fixed` prior with the true distribution of the frequencies; no method that treats all items alike can beat it.
@@ -28,7 +28,7 @@ METHODS = {
 }
 OTHERS = (("grr", "small", 3.0), ("ss", "middling", 1.0), ("ss", "middling", 3.0), ("olh", "retail", 1.0))
 OTHERS += (("olh", "retail", 4.0), ("llh", "retail", 1.0), ("llh", "retail", 4.0), ("sue", "retail", 4.0))
-PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "accuracy.md"
 
 
 def frequencies(name: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`ldp.amplified` beside published bounds, in random settings: writes a section of docs/shuffling.md.
+"""`ldp.amplified` beside published bounds, in random settings: writes docs/results/amplification.md.
 
 A setting is a mechanism, a number of items, an epsilon, a number of people and a delta, all drawn at random. Published
 bounds are those in `published_amplification`. The variation-ratio formula is compared apart, because it is sometimes
@@ -20,7 +20,7 @@ from worst import deliver, label, parser, table
 import localdp as ldp
 from localdp.mechanisms.report_classes import variation
 
-PAGE = Path(__file__).parent.parent / "docs" / "shuffling.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "amplification.md"
 SETTINGS = 200
 SEED = 20_261_118
 ANY = (published.closed_form, published.clones, published.stronger_clones)

@@ -1,4 +1,4 @@
-"""Chains and dbit beside the longitudinal protocols of multi-freq-ldpy: writes a section of docs/mechanisms.md.
+"""Chains and dbit beside the longitudinal protocols of multi-freq-ldpy: writes docs/results/asking-again.md.
 
 On Retail (16,470 items): the variance of every protocol, its error, and its error after Calibrate. The other library
 makes a list of all items for every report, so its counts on all of Retail are simulated, with the probabilities that
@@ -29,7 +29,7 @@ from localdp.mechanisms import independent_counts
 
 PEER = "multi-freq-ldpy"
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "mechanisms.md"
+PAGE = HERE.parent / "docs" / "results" / "asking-again.md"
 BUDGETS = ((2.0, 1.0), (4.0, 1.0), (4.0, 2.0))
 ANSWERS = (1, 16)
 """Of dBitFlip on the small data."""

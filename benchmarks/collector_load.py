@@ -2,7 +2,7 @@
 
 python benchmarks/collector_load.py           the figures
 python benchmarks/collector_load.py --seconds 2 --rounds 1 --quick   a first look
-python benchmarks/collector_load.py --write   the same, written into docs/collector.md
+python benchmarks/collector_load.py --write   the same, written into docs/results/collector.md
 
 Everything runs on this machine, over loopback: one process serves, this one sends over 128 connections. The bare route
 is Starlette's, served by uvicorn, and answers 204 without reading the body. So the processors are shared between the
@@ -44,7 +44,7 @@ LIMITS = ("--rate", "1000000")
 """All requests come from one address. A rate that nobody reaches costs as much as one that somebody does."""
 ADMIN = secrets.token_hex(32)
 BEGIN, END = "<!-- figures of benchmarks/collector_load.py -->", "<!-- end of the figures -->"
-PAGE = Path(__file__).parent.parent / "docs" / "collector.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "collector.md"
 BARE = """
 import socket, uvicorn
 from starlette.applications import Starlette

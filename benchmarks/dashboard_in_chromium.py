@@ -1,7 +1,7 @@
 """How long the dashboard keeps a page busy with many items.
 
 python benchmarks/dashboard_in_chromium.py             six runs
-python benchmarks/dashboard_in_chromium.py --write     the same, written into docs/dashboard.md
+python benchmarks/dashboard_in_chromium.py --write     the same, written into docs/results/dashboard.md
 
 The browser counts its own long tasks (those of more than 50 milliseconds) while a plan with 41,270 items, as many as
 Kosarak has pages, is loaded, searched, scrolled and sorted. The longest of each step is kept, and the processor time of
@@ -32,7 +32,7 @@ new PerformanceObserver((list) => {
 }).observe({ type: "longtask" });"""
 
 
-PAGE = ROOT / "docs" / "dashboard.md"
+PAGE = ROOT / "docs" / "results" / "dashboard.md"
 BEGIN, END = "<!-- figures of benchmarks/dashboard_in_chromium.py -->", "<!-- end of the figures -->"
 SHORTEST = 50
 """Milliseconds: shorter tasks are not reported by the browser."""

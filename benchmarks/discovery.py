@@ -1,98 +1,89 @@
-"""Find the top 20 of 2 million users among unlisted keys, words and addresses: our rule and PEM, in one harness.
+"""Find the top 20 among unlisted keys, hexadecimal digits, words, addresses and queries: our rule beside three others.
 
-Keys are drawn from a Zipf distribution with exponent 1.2 over 2^48 or 2^64 keys: the key of rank r is a fixed
-scrambling of r, so that keys look random. Words are drawn from the words of `pydoc_data.topics`, the English text of
-Python's own help, which comes with every CPython: 2 million users draw a word each, in proportion to how often it
-occurs. Addresses are those of the pages of Python's documentation about the modules of its standard library, such as
-https://docs.python.org/3/library/collections.html, in proportion to how often the source of that library, as it is
-installed, imports the module.
+Keys follow a Zipf distribution with exponent 1.2 over 200,000 random numbers of 48 bits; hexadecimal digits are the
+same as text, and nobody says so. Words are drawn from those of `pydoc_data.topics`, the English text of Python's own
+help, which comes with every CPython, in proportion to how often they occur. Addresses are those of the pages of
+Python's documentation about the modules of its standard library, in proportion to how often the source of that library,
+as it is installed, imports the module. Queries are two words about food with a Zipf distribution of exponent 1. The row
+"words, known" has a public dictionary as a head start: the 10,000 most common words in the descriptions of the packages
+that are installed; that of "queries, known" has the queries among 10,000 pairs of words.
 
-PEM (T. Wang, N. Li and S. Jha, Locally Differentially Private Heavy Hitter Identification, IEEE TDSC 2021) divides the
-users into equal groups, asks each for a longer prefix and keeps the candidates with the largest estimates. Its authors
-advise as few groups as can be computed; it gets the same 2^22 cells for a round as ours, the same mechanism and the
-same code for text. It keeps k candidates, the number that is wanted, and for a second column the best of k, 4k and 16k,
-chosen afterwards by the mean F-score, which is more than it could know.
+PEM, TreeHist and a trie with a threshold (`discovery_peers`) get the same code and mechanism. PEM keeps 20 candidates,
+and for a second column the better of 20 and 80, chosen afterwards.
 
-`python benchmarks/discovery.py` writes a section of docs/discovery.md in about an hour on two idle cores. Every run is
-kept in benchmarks/.discovery.jsonl as soon as it is done, and a run that is there is not done again, unless the
-source has changed. `--kept` writes the table from what is there, without running anything; `--only "words 2"` runs some
-lines, `--runs 1 --quick` prints a table for 200,000 users.
+Our settings were chosen on other draws of queries (20,000 users, epsilon 4), on words and addresses in the descriptions
+of packages, and on keys. The seeds of a table are drawn when it is made, and the table says which. Nothing is
+kept from one call to the next. `python benchmarks/discovery.py` writes a section of docs/results/discovery.md, with 10
+runs a row, in some hours; `--runs 3 --only "words" --seed 5` prints some rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
 import re
-import resource
+import secrets
 import sys
 import sysconfig
 import time
 from collections import Counter
 from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from discovery_peers import pem, treehist, trie
 
 import localdp as ldp
-from localdp.discovery.codes import Encoded
-from localdp.discovery.design import CELLS
-from localdp.discovery.huffman import IMPOSSIBLE
-from localdp.discovery.prefixes import Candidates, in_order, with_bits
-from localdp.discovery.rounds import Round, first_candidates
-from localdp.randomness import keystream
-from localdp.studies.places import PLACES, Span
 
-PAGE = Path(__file__).parent.parent / "docs" / "discovery.md"
-USERS, TOP, EXPONENT = 2_000_000, 20, 1.2
-HEAD = 1 << 20  # ranks that are drawn exactly; beyond them the distribution is nearly continuous
-KEPT = (1, 4, 16)
-RUNS = Path(__file__).with_name(".discovery.jsonl")
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "discovery.md"
+TOP, KEYS, KNOWN = 20, 200_000, 10_000
+METHODS = ("ours", "PEM", "PEM, 80", "TreeHist", "trie")
+_FOODS = "chicken beef pork salmon shrimp lentil potato tomato mushroom spinach pumpkin apple banana lemon chocolate"
+_DISHES = "curry soup stew salad pie cake roast pasta pizza burger tacos risotto lasagna sandwich bread muffins cookies"
 
 
-class Cell(NamedTuple):
-    """One line of the table."""
+class Row(NamedTuple):
+    """One row of the table."""
 
     values: str
+    users: int
     epsilon: float
 
+    @property
+    def label(self) -> str:
+        return f"{self.values}, {self.users:,}, epsilon {self.epsilon:g}"
 
-CELLS_OF_THE_TABLE = [
-    Cell(values, epsilon) for values in ("48", "64", "words", "addresses") for epsilon in (2.0, 1.0, 4.0)
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the kind of values is said to the library."""
+        options: dict[str, dict[str, Any]] = {"keys": {"bits": 48}, "addresses": {"most_bytes": 64}}
+        return {"known": dictionary(self.values)} if self.values.endswith("known") else options.get(self.values, {})
+
+
+ROWS = [
+    *(Row(values, 2_000_000, 2.0) for values in ("keys", "hexadecimal", "words", "addresses")),
+    *(Row(values, 2_000_000, 1.0) for values in ("keys", "words")),
+    *(Row(values, 200_000, 4.0) for values in ("hexadecimal", "words", "addresses")),
+    *(Row(values, 20_000, 4.0) for values in ("words", "words, known", "queries", "queries, known")),
 ]
 
 
-def zipf_keys(users: int, bits: int, seed: int) -> np.ndarray:
-    """One key for each user."""
-    rng = np.random.default_rng(seed)
-    ranks = np.arange(1, HEAD + 1) ** -EXPONENT
-    power = 1 - EXPONENT
-    beyond = ((HEAD + 0.5) ** power - 2.0 ** (bits * power)) / -power
-    cumulative = np.cumsum(ranks)
-    drawn = rng.random(users) * (cumulative[-1] + beyond)
-    rank = np.searchsorted(cumulative, drawn) + 1.0
-    far = drawn > cumulative[-1]
-    rank[far] = ((HEAD + 0.5) ** power + (drawn[far] - cumulative[-1]) * power) ** (1 / power)
-    mixed = rank.astype(np.uint64) + np.uint64(seed << 40)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
-    return mixed >> np.uint64(64 - bits)
+def drawn(names: list[Any], weights: Any, users: int, rng: np.random.Generator) -> list[Any]:
+    """One value for each user."""
+    shares = np.array(weights, np.float64)
+    return [names[place] for place in rng.choice(len(names), users, p=shares / shares.sum()).tolist()]
 
 
-def words(users: int, seed: int) -> list[str]:
-    """One word for each user, from the text of Python's help."""
+def counted_words() -> Counter[str]:
+    """The words of Python's help."""
     from pydoc_data.topics import topics
 
-    counted = Counter(re.findall(r"[a-z]+", " ".join(topics.values()).lower()))
-    names = sorted(counted)
-    shares = np.array([counted[name] for name in names], np.float64)
-    drawn = np.random.default_rng(seed).choice(len(names), users, p=shares / shares.sum())
-    return [names[place] for place in drawn.tolist()]
+    return Counter(re.findall(r"[a-z]+", " ".join(topics.values()).lower()))
 
 
+@cache
 def imported() -> Counter[str]:
     """How often the source of the standard library imports each of its modules, without private ones and tests."""
     found: Counter[str] = Counter()
@@ -105,172 +96,111 @@ def imported() -> Counter[str]:
     return Counter({name: n for name, n in found.items() if name.split(".")[0] in sys.stdlib_module_names})
 
 
-def addresses(users: int, seed: int) -> list[str]:
-    """One address for each user."""
-    counted = imported()
-    names = sorted(counted)
-    shares = np.array([counted[name] for name in names], np.float64)
-    drawn = np.random.default_rng(seed).choice(len(names), users, p=shares / shares.sum())
-    pages = [f"https://docs.python.org/3/library/{name}.html" for name in names]
-    return [pages[place] for place in drawn.tolist()]
-
-
-def values_of(cell: Cell, users: int, seed: int) -> Any:
-    """The values of all users."""
-    if cell.values in ("words", "addresses"):
-        return (words if cell.values == "words" else addresses)(users, seed)
-    return zipf_keys(users, int(cell.values), seed)
-
-
-def options_of(cell: Cell) -> dict[str, int]:
-    """How the kind of values is said to the library."""
-    if cell.values == "addresses":
-        return {"most_bytes": 64}
-    return {} if cell.values == "words" else {"bits": int(cell.values)}
-
-
-def pem_bits(total: int, kept: int) -> list[int]:
-    """The bits of each round of PEM: as many as fit into the cells."""
-    bits, most = [CELLS.bit_length() - 2], (CELLS - 1) // kept
-    while sum(bits) < total:
-        bits.append(min(most.bit_length() - 1, total - sum(bits)))
-    return bits
-
-
-def pem(discovery: ldp.Discovery, encoded: Encoded, kept: int, seed: int) -> list[Any]:
-    """The items that PEM finds if it keeps this number of candidates in every round."""
-    code, source = discovery.code, keystream.seeded(seed)
-    bits = pem_bits(sum(discovery.design.bits), kept)
-    groups = source.below(len(bits), len(encoded))
-    candidates = first_candidates(code, bits[0])
-    for number in range(len(bits)):
-        current = Round.make("00" * 32, number, candidates, discovery.epsilon, Span(0, PLACES))
-        part = encoded[np.flatnonzero(groups == number)]
-        rows = current.plan.mechanism.privatize(candidates.indices(part), source.branch())
-        aggregate = ldp.Aggregate(current.plan, current.plan.mechanism.tally(rows), len(part))
-        following = bits[number + 1] if number + 1 < len(bits) else 0
-        candidates, largest = extended(code, candidates, aggregate.estimate().frequencies, kept, following)
-    position = candidates.position
-    found = [code.decode(row.tobytes(), position) for row in largest]
-    return [item for item in found if item is not None][:TOP]
-
-
-def extended(
-    code: Any, candidates: Candidates, estimates: np.ndarray, kept: int, following: int
-) -> tuple[Candidates, np.ndarray]:
-    """The candidates with the largest estimates, for the next round, and their rows, the largest first."""
-    count, bits = len(candidates.open), candidates.bits
-    states = [code.extended(code.state_of(row.tobytes(), candidates.position), bits) for row in candidates.open]
-    ends = np.concatenate(states) if states else np.zeros(0, np.int16)
-    usable = np.append(ends != IMPOSSIBLE, np.ones(len(candidates.finished), np.bool_))
-    scores = np.where(usable, estimates[:-1], -np.inf)
-    best = np.argsort(-scores, kind="stable")[:kept]
-    parents = np.concatenate([candidates.open, candidates.finished])
-    inside = best < count << bits
-    parent = np.where(inside, best >> bits, count + best - (count << bits))
-    extension = np.where(inside, best & ((1 << bits) - 1), 0)
-    rows = with_bits(parents[parent], candidates.position, extension, bits, code.row_bytes)
-    position = candidates.position + bits
-    final = np.ones(len(best), np.bool_)
-    final[inside] = code.is_final(ends[best[inside]], position)
-    opened, finished = rows[~final], rows[final]
-    opened, finished = opened[in_order(opened)], finished[in_order(finished)]
-    return Candidates(position, following if len(opened) else 0, opened, finished), rows
-
-
-def scores(found: list[Any], true: set[Any]) -> tuple[float, float, float]:
-    """Precision, recall and F-score."""
-    hits = len(true & set(found))
-    precision, recall = hits / max(len(found), 1), hits / len(true)
-    return precision, recall, 2 * hits / (len(found) + len(true))
-
-
-def run(cell: Cell, users: int, seed: int) -> dict[str, float]:
-    """One run of both."""
-    values = values_of(cell, users, seed)
-    counted = Counter(values if isinstance(values, list) else values.tolist())
-    true = {item for item, _ in counted.most_common(TOP)}
-    start = time.perf_counter()
-    found = ldp.discover(values, epsilon=cell.epsilon, top=TOP, seed=seed, **options_of(cell))
-    seconds = time.perf_counter() - start
-    low, high = found.interval(0.9)
-    inside = [low[place] <= counted[item] <= high[place] for place, item in enumerate(found.items)]
-    measured = dict(zip(("precision", "recall", "ours"), scores(found.items, true), strict=True))
-    measured |= {"seconds": seconds, "inside": float(np.mean(inside)) if inside else float("nan")}
-    measured["GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(
-        f"{cell.values}, epsilon {cell.epsilon:g}, run {seed}: {', '.join(map(str, found.items[:5]))}, ..", flush=True
-    )
-    discovery = ldp.Discovery(epsilon=cell.epsilon, users=users, top=TOP, **options_of(cell))
-    encoded = discovery.code.encode(values)
-    for times in KEPT:
-        measured[f"pem {times}"] = scores(pem(discovery, encoded, times * TOP, seed), true)[2]
-    return measured
-
-
-def line(cell: Cell, runs: list[dict[str, float]]) -> str:
-    """One line of the table."""
-    mean = {key: float(np.nanmean([one[key] for one in runs])) for key in runs[0]}
-    best = max(mean[f"pem {times}"] for times in KEPT)
-    what = f"{cell.values}-bit keys" if cell.values.isdecimal() else cell.values
-    figures = [mean["precision"], mean["recall"], mean["ours"], mean["pem 1"], best, mean["inside"]]
-    ends = f"{mean['seconds']:.0f} | {len(runs)}"
-    return f"| {what} | {cell.epsilon:g} | {' | '.join(f'{x:.2f}' for x in figures)} | {ends} |"
-
-
 @cache
-def source() -> str:
-    """A digest of what a run depends on: this file, and the folder `discovery` without devices and saved states."""
-    others = ("__init__.py", "device.py", "delivery.py", "saved.py")
-    folder = Path(ldp.discovery.__file__).parent
-    files = [Path(__file__), *sorted(path for path in folder.glob("*.py") if path.name not in others)]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+def dictionary(kind: str) -> tuple[str, ...]:
+    """Public values: the most common words in the descriptions of installed packages, or queries and pairs of those."""
+    texts = sorted(str(one.metadata.get_payload()) for one in distributions())
+    counted = Counter(re.findall(r"\b[a-z]{1,15}\b", " ".join(texts).lower()))
+    words = [word for word, _ in counted.most_common(KNOWN)]
+    if kind.startswith("words"):
+        return tuple(words)
+    pairs = (f"{one} {two}" for one in words[100:300] for two in words[300:500])
+    return tuple(dict.fromkeys([*queries(), *pairs]))[:KNOWN]
 
 
-def kept_run(cell: Cell, users: int, seed: int, may_run: bool) -> dict[str, float] | None:
-    """A run, from the file of runs if it is there; None if it is not and nothing may be run."""
-    key = [cell.values, cell.epsilon, users, seed, source()]
-    for text in RUNS.read_text().splitlines() if RUNS.exists() else ():
-        entry = json.loads(text)
-        if entry["key"] == key:
-            return entry["measured"]  # type: ignore[no-any-return]
-    if not may_run:
-        return None
-    measured = run(cell, users, seed)
-    with RUNS.open("a") as file:
-        file.write(json.dumps({"key": key, "measured": measured}) + "\n")
+def queries() -> list[str]:
+    """Two words about food."""
+    return [f"{food} {dish}" for food in _FOODS.split() for dish in _DISHES.split()]
+
+
+def values_of(row: Row, seed: int) -> list[Any]:
+    """The values of all users."""
+    rng = np.random.default_rng(seed)
+    if row.values in ("keys", "hexadecimal"):
+        numbers = rng.integers(0, 1 << 48, KEYS).tolist()
+        names = numbers if row.values == "keys" else [f"{number:012x}" for number in numbers]
+        return drawn(names, np.arange(1.0, KEYS + 1) ** -1.2, row.users, rng)
+    if row.values.startswith("queries"):
+        asked = queries()
+        rng.shuffle(asked)
+        return drawn(asked, 1 / np.arange(1.0, len(asked) + 1), row.users, rng)
+    counted = imported() if row.values == "addresses" else counted_words()
+    names = sorted(counted)
+    weights = [counted[name] for name in names]
+    if row.values == "addresses":
+        names = [f"https://docs.python.org/3/library/{name}.html" for name in names]
+    return drawn(names, weights, row.users, rng)
+
+
+def f_score(found: list[Any], true: set[Any]) -> float:
+    """The F-score of a list."""
+    return 2 * len(true & set(found)) / (len(found) + len(true))
+
+
+def run(row: Row, seed: int) -> dict[str, float]:
+    """One run of all methods."""
+    values = values_of(row, seed)
+    counted = Counter(values)
+    true = {item for item, _ in counted.most_common(TOP)}
+    start = time.process_time()
+    found = ldp.discover(values, epsilon=row.epsilon, top=TOP, seed=seed, **row.options)
+    low, high = found.interval(0.9)
+    other, rest = found.other(0.9), row.users - sum(counted[item] for item in found.items)
+    hits, known = len(true & set(found.items)), bool(found.items)
+    measured = {
+        "seconds": time.process_time() - start,
+        "found": float(hits),
+        "precision": hits / len(found) if known else float("nan"),
+        "inside": float(np.mean([low[i] <= counted[x] <= high[i] for i, x in enumerate(found)])) if known else np.nan,
+        "rest": float(other.low <= rest <= other.high) if not found.beginnings else np.nan,
+        "ours": f_score(found.items, true),
+    }
+    discovery = ldp.Discovery(epsilon=row.epsilon, users=row.users, top=TOP, **row.options | {"known": ()})
+    encoded = discovery.code.encode(values)
+    measured["PEM"] = f_score(pem(discovery, encoded, TOP, seed), true)
+    measured["PEM, 80"] = f_score(pem(discovery, encoded, 4 * TOP, seed), true)
+    measured["TreeHist"] = f_score(treehist(discovery, encoded, seed), true)
+    measured["trie"] = f_score(trie(discovery, encoded, seed), true)
     return measured
+
+
+def line(row: Row, runs: list[dict[str, float]]) -> str:
+    """One row of the table: means, and standard errors of the F-scores."""
+    columns = {key: np.array([one[key] for one in runs]) for key in runs[0]}
+    means = {
+        key: float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
+        for key, values in columns.items()
+    }
+    error = {key: values.std(ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else np.nan for key, values in columns.items()}
+    better = "PEM" if means["PEM"] >= means["PEM, 80"] else "PEM, 80"
+    scores = " | ".join(f"{means[key]:.2f} ± {error[key]:.2f}" for key in ("ours", "PEM", better, "TreeHist", "trie"))
+    ends = " | ".join(f"{means[key]:.2f}" for key in ("precision", "inside", "rest"))
+    users = f"{row.users:,} | {row.epsilon:g}"
+    return (
+        f"| {row.values} | {users} | {means['found']:.1f} | {scores} | {ends} | {means['seconds']:.0f} | {len(runs)} |"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="200,000 users, printed instead of written")
-    parser.add_argument("--only", default="", help="only lines whose label has this part, such as 48; printed")
-    parser.add_argument("--kept", action="store_true", help="the table of the runs that are kept, and no new ones")
+    parser.add_argument("--seed", type=int, help="the first seed; drawn anew without")
+    parser.add_argument("--only", default="", help="only rows whose label has this part, such as 20,000; printed")
+    parser.add_argument("--write", action="store_true", help="write the page also with --only")
     arguments = parser.parse_args()
-    users = USERS // 10 if arguments.quick else USERS
-    lines = [
-        "| values | epsilon | precision | recall | F | PEM keeps k: F | PEM best: F | in intervals | seconds | runs |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    cells = [cell for cell in CELLS_OF_THE_TABLE if arguments.only in f"{cell.values} {cell.epsilon:g}"]
-    runs: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
-    for seed in range(arguments.runs):  # one run of every line, then the next: a table can be made at any time
-        for cell in cells:
-            done = kept_run(cell, users, seed, not arguments.kept)
-            runs[cell] += [] if done is None else [done]
-    lines += [line(cell, runs[cell]) for cell in cells if runs[cell]]
-    peak = max(one["GiB"] for of_cell in runs.values() for one in of_cell)
-    lines += ["", f"Means over the runs, {users:,} users; at most {peak:.2f} GiB of memory."]
-    text = "\n".join(lines)
-    if arguments.quick or arguments.only:
-        print(text)
-        return
-    page = PAGE.read_text("utf-8")
-    before, rest = page.split("<!-- begin table -->")
-    after = rest.split("<!-- end table -->")[1]
-    PAGE.write_text(f"{before}<!-- begin table -->\n\n{text}\n\n<!-- end table -->{after}", "utf-8")
+    first = secrets.randbelow(1 << 30) if arguments.seed is None else arguments.seed
+    head = "values | users | epsilon | found | F | PEM keeps 20 | PEM, better of 20 and 80 | TreeHist | trie"
+    lines = [f"| {head} | precision | in intervals | rest in its | CPU seconds | runs |", "|" + "---|" * 14]
+    for row in ROWS:
+        if re.search(arguments.only, row.label):
+            lines.append(line(row, [run(row, first + number) for number in range(arguments.runs)]))
+            print(lines[-1], flush=True)
+    text = "\n".join([*lines, "", f"F-scores are means with standard errors; seeds from {first} on."])
+    if not arguments.only or arguments.write:
+        page = PAGE.read_text("utf-8")
+        before, rest = page.split("<!-- begin table -->")
+        after = rest.split("<!-- end table -->")[1]
+        PAGE.write_text(f"{before}<!-- begin table -->\n\n{text}\n\n<!-- end table -->{after}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ error with the prior of the survey without forgers (so that the difference is wh
 coverage where the known total is not used, and whether the sum of the estimates or `plan.plausibility` gives the
 forgers away: alone in their own batches, and ten of them in a batch of 1,000.
 
-`python benchmarks/poisoning.py` takes some minutes on two cores and writes a section of docs/poisoning.md; `--quick`
-runs a few cells and prints.
+`python benchmarks/poisoning.py` takes some minutes on two cores and writes a section of
+docs/results/forged-reports.md; `--quick` runs a few cells and prints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from worst import coverage, deliver, label, measure, parser, ratio, table
 import localdp as ldp
 from localdp.advice import fake_users
 
-PAGE = Path(__file__).parent.parent / "docs" / "poisoning.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "forged-reports.md"
 SHARE = 0.01
 """The share of the reports that are forged."""
 BATCH = 1_000

@@ -10,8 +10,8 @@ are compared by their errors on all other items, each over the error of `auto` i
   noise, if their number is known exactly. That is all that is known of forgers who were noticed;
 - the same robust prior in the survey without forgers: what such caution costs if there is no attack.
 
-It takes some minutes on two cores and writes a section of docs/poisoning.md; `--quick` runs the small surveys and
-prints.
+It takes some minutes on two cores and writes a section of docs/results/forged-reports.md; `--quick` runs the small
+surveys and prints.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from worst import deliver, label, measure, parser, ratio, table
 
 import localdp as ldp
 
-PAGE = Path(__file__).parent.parent / "docs" / "poisoning.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "forged-reports.md"
 LOUD = 4.0
 """Standard errors from which on an item stands out of the noise."""
 

@@ -1,4 +1,4 @@
-"""Surveys of sets beside the published rules: which items and itemsets are found; writes two parts of docs/sets.md.
+"""Surveys of sets beside the published rules: which items and itemsets are found; writes docs/results/sets.md.
 
 `python benchmarks/set_surveys.py kosarak-100k.dat.gz retail.dat.gz` takes about half an hour. The files are those of
 the FIMI repository, one basket of numbers on each line; any other file of that form will do.
@@ -27,7 +27,7 @@ import localdp as ldp
 from localdp.item_sets import ItemSets
 from localdp.sets.candidates import Itemset, held, likeliest
 
-PAGE = Path(__file__).parent.parent / "docs" / "sets.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "sets.md"
 EPSILONS = (1.0, 2.0, 4.0)
 TOP_ITEMS, TOP_ITEMSETS, LARGEST = 32, 16, 4
 FREQUENT = 48  # items among which the frequent itemsets are looked for

@@ -1,4 +1,4 @@
-"""Baskets: which items are found when every user holds a set, and what Calibrate gives; writes a part of docs/sets.md.
+"""Baskets: which items are found when users hold sets, and what Calibrate gives; writes docs/results/sets.md.
 
 `python benchmarks/sets.py kosarak-100k.dat.gz retail.dat.gz` takes some minutes. The files are those of the FIMI
 repository, one basket of numbers on each line; any other file of that form will do.
@@ -18,7 +18,7 @@ from worst import deliver, measure, parser, table
 import localdp as ldp
 from localdp.item_sets import ItemSets
 
-PAGE = Path(__file__).parent.parent / "docs" / "sets.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "sets.md"
 EPSILONS = (1.0, 2.0, 4.0)
 SET_SIZES = (1, 2, 4, 8, 16)
 TOP = 32

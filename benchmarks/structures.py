@@ -26,7 +26,7 @@ from worst import arithmetic_mean, coverage, deliver, parser, ratio, table
 
 import localdp as ldp
 
-PAGE = Path(__file__).parent.parent / "docs" / "structure-derivation.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "structures.md"
 ORDERED = ((64, 20_000, 1.0), (128, 100_000, 1.0), (100, 1_000_000, 2.0))
 TABLES = (
     (5, 8, 20_000, 1.0),

@@ -13,7 +13,7 @@ from worst import deliver, parser, table
 
 import localdp as ldp
 
-PAGE = Path(__file__).parent.parent / "docs" / "structure-derivation.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "structures.md"
 
 
 def cases(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, int, ldp.Structure]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from runs import Measurements, means
 
-PAGE = Path(__file__).parent.parent / "docs" / "hard-cases.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "hard-cases.md"
 
 
 def parser(description: str | None, runs: int | None = 20) -> argparse.ArgumentParser:
@@ -93,7 +93,7 @@ def notes_of(*results: Any) -> str:
 
 
 def deliver(section: str, lines: Iterable[str], given: argparse.Namespace, path: Path | None = None) -> None:
-    """Print the lines, or write them into the section of that name in docs/hard-cases.md or in another page."""
+    """Print the lines, or write them into the section of that name in docs/results/hard-cases.md or in another page."""
     text = "\n".join(lines).rstrip()
     if given.quick or given.printed or given.only:
         print(text)

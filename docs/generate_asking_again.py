@@ -14,8 +14,8 @@ import numpy as np
 
 import localdp as ldp
 from localdp import plots
+from localdp.client.permanent import permanent_response
 from localdp.client.secret import Secret
-from localdp.client.short_way import OneReport
 from localdp.mechanisms import Mechanism
 from localdp.randomness import keystream
 from localdp.types import Indices, Rows
@@ -67,10 +67,10 @@ def main() -> None:
 
 def permanent(plan: ldp.Plan, values: Indices) -> Rows:
     """The permanent response of each device, derived as a client derives it, from made-up secrets."""
-    single, rows = OneReport(plan.mechanism), []
+    rows = []
     for device, index in enumerate(values.tolist()):
         secret = Secret(hashlib.sha256(b"picture %d" % device).digest(), plan.fingerprint)
-        rows.append(single.permanent(index, secret.key(index.to_bytes(8, "little"))))
+        rows.append(permanent_response(plan.mechanism, (index,), secret.key(index.to_bytes(8, "little"))))
     return np.frombuffer(b"".join(rows), np.uint8).reshape(values.size, -1)
 
 

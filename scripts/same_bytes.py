@@ -102,8 +102,8 @@ def store(folder: Path, number: int) -> Path:
 
 
 def files_in(folder: Path) -> bytes:
-    """The names and the contents of all files of a store, but not of its pauses, which are of this moment."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "pause")
+    """The names and the contents of all files of a store, but for those that hold a moment."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in ("pause", "diary"))
     return b"".join(f"\n{path.relative_to(folder)}\n".encode() + path.read_bytes() for path in found)
 
 

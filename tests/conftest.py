@@ -6,11 +6,14 @@ Property tests try the same examples on every machine, however slow it is: timin
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 
 import pytest
 from command import localdp
 from hypothesis import settings
+from missing_parts import pytest_make_collect_report as pytest_make_collect_report
+from missing_parts import pytest_runtest_makereport as pytest_runtest_makereport
 
 settings.register_profile("localdp", deadline=None, derandomize=True)
 settings.load_profile("localdp")
@@ -61,9 +64,18 @@ def postgres(tmp_path_factory):
             pytest.skip(f"PostgreSQL cannot be started here: {error}")
     numbers = itertools.count()
 
+    def connected():
+        """A connection. A server that has just started may refuse the first ones on a busy machine."""
+        for pause in (0.5, 1.0, 2.0, 4.0, 8.0):
+            try:
+                return psycopg.connect(server.get_uri(), autocommit=True)
+            except psycopg.OperationalError:
+                time.sleep(pause)
+        return psycopg.connect(server.get_uri(), autocommit=True)
+
     def new_database():
         name = f"collector_{next(numbers)}"
-        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        with connected() as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return server.get_uri(database=name)
 
@@ -75,3 +87,56 @@ def postgres(tmp_path_factory):
 def database_url(request, tmp_path):
     """The URL of a new database, of each kind in turn."""
     return f"sqlite:///{tmp_path}/collector.db" if request.param == "sqlite" else request.getfixturevalue("postgres")()
+
+
+# Counts what the policy has refused, in every page.
+WATCH = """window.refused = [];
+addEventListener("securitypolicyviolation", (event) => refused.push(event.violatedDirective));"""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser for tests of pages. What it needs is imported late: most tests need none."""
+    from js.chromium import browser, driver
+
+    with driver() as playwright, browser(playwright) as started:
+        yield started
+
+
+@pytest.fixture
+def visit(chromium, collector):
+    """A function that opens the dashboard. At the end, no page may have complained or asked another server."""
+    from visiting import sign_in
+
+    contexts, pages = [], []
+
+    def open_one(scope="admin", path="/", **options):
+        context = chromium.new_context(accept_downloads=True, **options)
+        contexts.append(context)
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.complaints, page.expected = [], []
+        page.on(
+            "console", lambda said: page.complaints.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (page.complaints.append(dialog.message), dialog.dismiss()))
+        page.asked = []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(collector.url + path)
+        if scope is not None:
+            sign_in(page, collector.tokens[scope])
+        pages.append(page)
+        return page
+
+    yield open_one
+    for page in pages:
+        assert page.evaluate("refused") == []
+        # Chromium itself reports every answer that is not a success.
+        left = [one for one in page.complaints if not any(status in one for status in page.expected)]
+        assert left == []
+        assert all(url.startswith((collector.url + "/", f"blob:{collector.url}")) for url in page.asked)
+        assert not any(token in url for url in page.asked for token in collector.tokens.values())
+    for context in contexts:
+        context.close()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localdp import Domain
-from localdp.errors import DomainError, UnknownItemError
+from localdp.errors import DomainError, LocalDPError, UnknownItemError
 from localdp.formats import canonical_json
 from localdp.items import _checked_one_by_one, checked_items
 
@@ -213,3 +213,30 @@ def test_a_table_is_refused_where_one_column_is_meant():
     with pytest.raises(DomainError, match=r"a table was given: pass one column, as in df\['drink'\]"):
         Domain(frame)
     assert Domain(["tea", "coffee"], other="none").indices(frame["drink"]).tolist() == [0, 1, 0]
+
+
+DOMAINS = [
+    Domain(["tea", "coffee"]),
+    Domain(["tea", "coffee"], other="rest"),
+    Domain(5),
+    Domain(5, other=4),
+    Domain([1, False, "1", 2.5]),
+]
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@pytest.mark.parametrize("value", ["tea", "cocoa", "1", 1, 1.0, True, 2.5, -1, 7, np.int64(3), np.str_("tea"), None])
+def test_one_index_is_that_of_a_list_of_one(domain, value):
+    try:
+        expected = domain.indices([value]).tolist()
+    except LocalDPError as error:
+        with pytest.raises(type(error), match=r"\w"):
+            domain.index(value)
+    else:
+        assert [domain.index(value)] == expected
+        assert type(domain.index(value)) is int
+
+
+def test_a_list_is_not_one_value():
+    with pytest.raises(UnknownItemError, match="a value is one item, not"):
+        Domain(5).index([])

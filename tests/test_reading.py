@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from localdp.errors import InvalidInputError
-from localdp.reading import number, one_of, share, threshold, whole_number
+from localdp.reading import number, one_of, reports_range, share, threshold, whole_number
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,8 @@ def test_numbers_and_shares_are_read():
 def test_what_cannot_be_read_is_a_sentence_with_the_name_of_the_option(read, message):
     with pytest.raises(InvalidInputError, match=message):
         read()
+
+
+def test_a_range_of_reports_has_two_ends():
+    assert reports_range("7", "--reports-per-person") == (7.0, 7.0)
+    assert reports_range("1-30", "--reports-per-person") == (1.0, 30.0)

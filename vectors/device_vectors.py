@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from localdp.client.permanent import Held, permanent_response
 from localdp.client.secret import Secret
-from localdp.client.short_way import Held, OneReport
 from localdp.item_sets import ItemSets
 from localdp.plan.plan import Plan
+from localdp.questions import Scale
 from localdp.randomness.keystream import Keystream, seeded
 
 PLANS: list[tuple[Any, str, float, dict[str, Any]]] = [
@@ -27,6 +28,9 @@ PLANS: list[tuple[Any, str, float, dict[str, Any]]] = [
     (100, "oue+oue", 2.0, {"once": 1.0}),
     (1_024, "oue+sue", 4.0, {"once": 1.0}),
     (100, "sue+oue", 2.0, {"once": 1.0}),
+    (16_470, "slh", 0.5, {}),
+    (100, "cms", 2.0, {}),
+    (16_470, "hcms", 2.0, {}),
 ]
 
 DRINKS = ["tea", "coffee", "wäter", "milk"]
@@ -41,8 +45,19 @@ SETS: list[tuple[Any, str, float, int, Any, list[list[Any]]]] = [
     (16_470, "llh", 4.0, 4, None, [[0], [16_469, 8, 8, 8]]),
     (100, "hr", 0.5, 2, None, [[], [50, 51, 49]]),
     (100, "privset", 1.0, 3, 99, [[], [7], [5, 4, 5, 200, 3], list(range(30, 10, -1))]),
+    (16_470, "slh", 0.5, 2, None, [[], [16_469, 3]]),
 ]
 """Domain, mechanism, epsilon, set size, catch-all, and sets: in any order, with repetitions and unlisted items."""
+
+
+def wave_vectors() -> list[dict[str, Any]]:
+    """What a device derives under plans that ask for a number on a scale."""
+    responses = []
+    for number, scale in enumerate((Scale(0, 100), Scale(0, 120, 5, other="no answer"))):
+        plan, secret = Plan(scale, "wave", 1.0), seeded(200 + number).words(4).tobytes()
+        for index in (0, 1, plan.domain.size - 1):
+            responses.append({**_of(secret, plan), "index": index, **_derived(secret, plan, (index,))})
+    return responses
 
 
 def device_vectors() -> dict[str, Any]:
@@ -75,7 +90,7 @@ def _derived(secret: bytes, plan: Plan, held: Held) -> dict[str, Any]:
     derived = Secret(secret, plan.fingerprint)
     message = b"".join(index.to_bytes(8, "little") for index in held)
     key = derived.key(message)
-    response = OneReport(plan.mechanism).permanent(held, key)
+    response = permanent_response(plan.mechanism, held, key)
     return {
         "key": key.hex(),
         "digest": derived.digest(message).hex(),

@@ -7,11 +7,15 @@ that also holds for how random bytes become a report.
                               For each chain also: random bytes -> permanent response -> several reports
     vectors/v1/hash.json      the hash of `olh` and `blh`
     vectors/v1/field.json     the field and the hash of `llh`
+    vectors/v1/scale.json     scales, with plans by any mechanism: values -> the index that is reported
     vectors/v1/sets.json      plans whose users hold sets: plan, set and random bytes -> report; malformed batch -> code
     vectors/v1/domain.json    plans with a catch-all: values -> the index that is reported
     vectors/v1/plans.json     plan -> fingerprint and realised epsilon; malformed plan or one past a limit -> code
     vectors/v1/devices.json   key -> words of the keystream; secret, plan and index -> key, digest, permanent response;
                               the same for the sets that users hold
+    vectors/v1/questionnaires.json   form -> its parts; secret and answers -> place, part, cells, key and batch
+    vectors/v1/studies.json   record of a device, study, part and value -> place, report, upload id, record afterwards;
+                              altered study or part -> code
 """
 
 from __future__ import annotations
@@ -23,18 +27,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from device_vectors import device_vectors
+from device_vectors import device_vectors, wave_vectors
+from discovery_vectors import discovery_vectors
 from numpy.typing import NDArray
 from plan_vectors import bad_plans, good_plans
+from questionnaire_vectors import questionnaire_vectors
 from set_vectors import set_vectors, spoiled_plans
+from study_vectors import study_vectors
 
 from localdp.checks.replay import Replay
 from localdp.errors import WireError
 from localdp.kernels import linear_hash, local_hash, rare_bits
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS, ORDERED_MECHANISMS
 from localdp.mechanisms.unary import UnaryEncoding
 from localdp.plan.plan import Plan, Reports
+from localdp.questions import Scale
 from localdp.randomness.keystream import seeded
 
 FOLDER = Path(__file__).parent / "v1"
@@ -46,6 +54,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "olh": [(1000, 1.0), (41_270, 4.0)],
     "blh": [(1000, 1.0)],
     "llh": [(2, 1.0), (1000, 1.0), (41_270, 4.0)],
+    "slh": [(3, 0.5), (1000, 0.5), (41_270, 2.5)],
     "hr": [(5, 0.5), (1000, 0.69)],
     "dbit": [
         (["tea", "coffee", "wäter"], 1.0, {"answers": 1}),
@@ -53,11 +62,21 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (1000, 4.0, {"answers": 8}),
         (5, 1.0, {"answers": 5}),
     ],
+    "cms": [(3, 1.0), (1000, 4.0), (41_270, 2.0)],
+    "hcms": [(3, 1.0), (1000, 4.0), (41_270, 2.0)],
     "grr+grr": [(["tea", "coffee", "wäter"], 2.0, {"once": 0.5}), (1000, 4.0, {"once": 2})],
     "sue+sue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 7.5})],
     "oue+oue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 6})],
     "oue+sue": [(["tea", "coffee", "wäter"], 2.0, {"once": 0.5}), (100, 4.0, {"once": 1}), (300, 8.0, {"once": 6})],
     "sue+oue": [(5, 2.0, {"once": 1}), (300, 8.0, {"once": 4.5})],
+    "wave": [
+        (Scale(1, 5), 0.5),
+        (Scale(0, 100), 1.0),
+        (Scale(0, 120, 5, other="no answer"), 1.0),
+        (Scale(0, 1023), 4.0),
+        (Scale(0, 5, 0.05, other="nöthing"), 1e-6),
+        (Scale(0, 20), 16.0),
+    ],
 }
 """For each mechanism, domains, epsilons and options: short and long reports, few and many bits set."""
 
@@ -254,23 +273,55 @@ def domain_vectors() -> list[dict[str, Any]]:
         (10, 9, [0, 9, 10, -1, 4294967296]),
         ([1, 2.5, "yes"], "other", [1, 2.5, "yes", 2, "1", False]),
     ]
+    scales: list[tuple[Scale, list[Any]]] = [
+        (Scale(1, 5), [1, 5, 0, 99, 2.99, "3", " +4e0\n", -7.5]),
+        (Scale(0, 1.5, step=0.25, other="none"), [0, 0.25, 0.2499999, 1.5, 9, None, "many", True, "1e-3", "0x1", ""]),
+        (Scale(-1000, 1000, step=0.1, other="-"), [-1000.05, -999.95, 0.3, 0.30000000000000004, 0.1, 999.9, "1_0"]),
+    ]
+    plans = [(Plan(items, "grr", 1.0, other=other), values) for items, other, values in cases]
+    plans += [(Plan(scale, "grr", 1.0), values) for scale, values in scales]
     made = []
-    for items, other, values in cases:
-        plan = Plan(items, "grr", 1.0, other=other)
+    for plan, values in plans:
         document = json.loads(plan.to_json())
-        indices = plan.domain.indices(values).tolist()
+        indices = plan.question.read(values).items.tolist()
         made.append({"plan": document, "fingerprint": plan.fingerprint, "values": values, "indices": indices})
+    return made
+
+
+def scale_vectors() -> list[dict[str, Any]]:
+    """Scales, and the indices of numbers inside, at the edges of cells and beyond, and of what is no number."""
+    strange = [None, "", "tea", "1_000", "nan", "Infinity", "0x10", True, [3], " 4.5 ", "+2e0", ".5", "7.", "-1E1"]
+    scales = [
+        (Scale(1, 5), "grr", [1, 2, 5, 6, 0, -7, 2.9, 4.999, 1e300]),
+        (Scale(1, 5, other="no answer"), "auto", [3, *strange]),
+        (Scale(0, 120, 5, other="none"), "wave", [0, 4.999, 5, 9, 115, 119.9, 120, 121, -0.5, *strange]),
+        (Scale(0, 1, 0.1), "auto", [0, 0.1, 0.2, 0.3, 0.29999999999999993, 0.6, 0.7, 0.9, 1, 1.1]),
+        (Scale(-0.3, 0.9, 0.3), "llh", [-0.3, 0, 1e-300, -1e-300, 0.3, 0.6, 0.9]),
+        (Scale(0.5, 3.5), "oue", [0.5, 1.4, 1.5, 2.5, 3.5]),
+        (Scale(-1000000, 1000000, 12500), "wave", [-1000000, -987500, -987500.0001, 0, 999999]),
+    ]
+    made = []
+    for scale, mechanism, values in scales:
+        plan = Plan(scale, mechanism, 1.0)
+        found = {"plan": plan.to_json(), "fingerprint": plan.fingerprint, "items": list(plan.domain.items)}
+        made.append({**found, "values": values, "indices": scale.read(values).items.tolist()})
     return made
 
 
 def main() -> None:
     """Write all files."""
-    FOLDER.mkdir(exist_ok=True)
-    contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS)}
+    for folder in (FOLDER, FOLDER.parent / "studies"):
+        folder.mkdir(exist_ok=True)
+    contents: dict[str, Any] = {name: vectors(name) for name in (*MECHANISMS, *CHAINS, *ORDERED_MECHANISMS)}
+    contents["wave"]["responses"] = wave_vectors()
+    contents["scale"] = scale_vectors()
     contents |= {"hash": hash_vectors(), "field": field_vectors(), "domain": domain_vectors(), "sets": set_vectors()}
     contents["sets"]["bad"] = [bad for plan in spoiled_plans() for bad in _bad(plan)]
     contents["plans"] = {"good": list(good_plans()), "bad": list(bad_plans())}
     contents["devices"] = device_vectors()
+    contents["questionnaires"] = questionnaire_vectors()
+    contents["studies"] = study_vectors()
+    contents["../studies/discoveries"] = discovery_vectors()
     for name, content in contents.items():
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")

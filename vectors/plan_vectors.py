@@ -9,7 +9,9 @@ from typing import Any
 
 from localdp.errors import EpsilonError, ImpureMechanismError, InvalidInputError, PlanError
 from localdp.mechanisms import CHAINS, MECHANISMS, SET_MECHANISMS
+from localdp.plan.part_key import PartKey
 from localdp.plan.plan import Plan
+from localdp.questions import Scale
 
 EPSILONS = (1e-6, 0.1, 0.6931471805599453, 1.0, 3.3333333333333335, 16.0)
 SIZES = (3, 16_470)
@@ -41,6 +43,12 @@ def good_plans() -> Iterator[dict[str, Any]]:
         yield _good(Plan(domain, "grr", 1.0, other=other))
     for answers in (1, 2, 50, 100):
         yield _good(Plan(100, "dbit", 1.5, answers=answers))
+    yield _good(Plan(Scale(1, 5), "grr", 1.0))
+    yield _good(Plan(Scale(-2.5, 100, step=0.125, other="?"), "llh", 1.0))
+    for name in ("smokes", "\U0001f375" * 200):
+        part = PartKey("0123456789abcdef" * 4, name)
+        yield _good(Plan(["yes", "no"], "grr", 1.0, other="no answer", part=part))
+        yield _good(Plan(9, "ss", 1.0, set_size=3, part=part))
 
 
 def _good(plan: Plan) -> dict[str, Any]:
@@ -54,10 +62,28 @@ def _good(plan: Plan) -> dict[str, Any]:
 
 def bad_plans() -> Iterator[dict[str, Any]]:
     """Texts that are not plans, plans that were altered, and plans that ask for more than the limits of a device."""
-    for what, text in itertools.chain(_not_plans(), _altered()):
+    for what, text in itertools.chain(_not_plans(), _altered(), _scales()):
         yield _bad(what, text, {})
     for what, plan, limits in _too_much():
         yield _bad(what, plan.to_json(), limits)
+
+
+def _scales() -> Iterator[tuple[str, str]]:
+    """A scale that was altered."""
+    known = json.loads(Plan(Scale(0, 10, step=2.5), "grr", 1.0).to_json())
+    for what, changed in {
+        "a scale without a step": {"step": 0},
+        "a scale that does not come out even": {"high": 11},
+        "a scale with too many digits": {"low": 0.1234567},
+        "a scale with more cells than its plan": {"high": 20},
+        "a scale whose catch-all is a cell": {"other": "0 to 2.5"},
+        "a scale whose catch-all is a number": {"other": 7},
+        "a scale with another key": {"unit": "minutes"},
+        "a question that nobody knows": {"name": "unknown"},
+        "a scale with a text as its end": {"low": "0"},
+    }.items():
+        yield what, json.dumps({**known, "question": {**known["question"], **changed}})
+    yield "a scale beside a list of items", json.dumps({**known, "domain": {"size": 4}})
 
 
 def _bad(what: str, text: str, limits: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +128,8 @@ def _altered() -> Iterator[tuple[str, str]]:
         "sized sets": Plan(9, "ss", 1.0, set_size=3, other=8),
         "whole sets": Plan(9, "privset", 1.0, set_size=3),
     }
+    study = "0123456789abcdef" * 4
+    plans["part"] = Plan(["tea", "coffee"], "grr", 1.0, part=PartKey(study, "smokes"))
     hashed = Plan(9, "olh", 1.0, set_size=3)  # its parameters depend neither on the size nor on the set size
     changes: dict[str, list[dict[str, Any]]] = {
         "grr": [
@@ -134,6 +162,10 @@ def _altered() -> Iterator[tuple[str, str]]:
         + [{"mechanism": name} for name in ("dbit", "grr+grr", "oue+sue", "oue", "auto", None)]
         + [{"once": 0.5}, {"answers": 1}, {"epsilon": 1e-30}, {"setSize": 2}],
         "sized sets": [{"domain": {"size": size}} for size in (2**32, 2**32 - 1)],
+        "part": [{"part": part} for part in (None, 7, "smokes", [], {}, [study, "smokes"])]
+        + [{"part": {"study": other, "name": "smokes"}} for other in (None, 7, study[1:], study.upper(), study + "0")]
+        + [{"part": {"study": study, "name": name}} for name in (None, 7, "", "x" * 201, ["smokes"])]
+        + [{"part": {"study": study}}, {"part": {"study": study, "name": "smokes", "more": 1}}],
         "whole sets": [{"set_size": size} for size in (0, 2, 4, 257, 65_536, "3", None)] + [{"epsilon": 1e-30}],
     }  # fmt: skip
     for name, several in changes.items():
@@ -144,13 +176,16 @@ def _altered() -> Iterator[tuple[str, str]]:
         yield f"hashed sets with {json.dumps(change)}", json.dumps(json.loads(hashed.to_json()) | change)
     for name, plan in plans.items():
         document = json.loads(plan.to_json())
-        for key in sorted(document):
+        for key in sorted(document.keys() - {"part"}):  # without its key, a plan is another plan
             yield f"{name} without {key}", json.dumps({k: v for k, v in document.items() if k != key})
     for plan in (*plans.values(), *(Plan(50, name, 0.5) for name in MECHANISMS)):
         yield from _other_parameters(json.loads(plan.to_json()))
     for written in ("2.0", "2e0", "20e-1"):
         yield f"a set size of {written}", plans["sets"].to_json().replace('"set_size":2', f'"set_size":{written}')
     yield "a set size of 3.0", plans["sized sets"].to_json().replace('"set_size":3', '"set_size":3.0')
+    key = plans["part"].to_json()
+    yield "a study twice", key.replace('"study"', f'"study":"{study}","study"')
+    yield "half a character in a part", key.replace("smokes", "\\ud83c")
     yield "a set size twice", plans["sets"].to_json().replace('"set_size":2', '"set_size":2,"set_size":2')
     yield "a size of 9.0", plans["dbit"].to_json().replace('"size":9', '"size":9.0')
     yield "a size of 9e0", plans["dbit"].to_json().replace('"size":9', '"size":9e0')

@@ -1,11 +1,11 @@
 """The list of all mutants: faults put in on purpose, each caught by a check or test that is named here.
 
-`make audit` fails if one of them survives, and docs/checks.md shows the list.
+`make audit` fails if one of them survives, and docs/results/mutants.md shows the list.
 """
 
 from __future__ import annotations
 
-from audits.mutants import by_place, published, source, subtle
+from audits.mutants import analysis, by_place, ordered, published, source, subtle
 from audits.mutants.mutant import ClassMutant, Mutant, SourceMutant
 from localdp.checks.independence import check_value_independence
 from localdp.checks.privacy import check_exact_privacy, check_stated_privacy
@@ -83,6 +83,13 @@ SUBTLE = (
     ),
 )
 
+ORDERED = (
+    ClassMutant(ordered.BandTooNarrow, check_exact_privacy, "made for epsilon 0.5, .* its reports have epsilon 0.67"),
+    ClassMutant(ordered.EndsReflected, check_exact_privacy, "states epsilon 0.497.*its reports have epsilon 0.218"),
+    ClassMutant(ordered.ThresholdTooLarge, check_stated_privacy, "states epsilon 0.0011.*; expected at most 0.001"),
+    ClassMutant(ordered.OneOutputApart, check_exact_privacy, "never sends the report 0x5 for value 2, but does"),
+)
+
 BY_PLACE = (
     ClassMutant(
         by_place.TruthWhenAlone,
@@ -106,6 +113,8 @@ BY_PLACE = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = (*PUBLISHED, *SUBTLE, *BY_PLACE, *source.REVIEWED, *source.RELATIVES)
+_CLASSES = (*PUBLISHED, *SUBTLE, *ORDERED, *BY_PLACE)
+
+MUTANTS: tuple[Mutant, ...] = (*_CLASSES, *source.REVIEWED, *source.RELATIVES, *analysis.UNNOTICED, *analysis.RESULTS)
 
 __all__ = ["MUTANTS", "ClassMutant", "Mutant", "SourceMutant"]

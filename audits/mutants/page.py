@@ -1,4 +1,4 @@
-"""The list of mutants in docs/checks.md, written from the list itself."""
+"""The list of mutants in docs/results/mutants.md, written from the list itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from audits.mutants.mutant import Mutant
 from audits.mutants.runner import Outcome
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "checks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "mutants.md"
 _BEGIN, _END = "<!-- The list of mutants: written by audits/run.py --markdown -->\n", "<!-- End of the list -->\n"
 
 

@@ -2,12 +2,13 @@
 
 /**
  * The canonical text of a value as it occurs in a plan: keys sorted and no spaces, strings and numbers as
- * `JSON.stringify` writes them, and big integers as text. Keys of plans are ASCII, for which all orders agree; lists of
- * plans hold no objects.
+ * `JSON.stringify` writes them, and big integers as text. Keys of plans are ASCII, for which all orders agree; a list
+ * holds objects only, or none.
  * @param {any} value
  * @returns {string}
  */
 export function canonical(value) {
+  if (Array.isArray(value) && isObject(value[0])) return `[${value.map(canonical).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(typeof value === "bigint" ? `${value}` : value);
   const pairs = Object.keys(value)
     .sort()

@@ -1,13 +1,15 @@
 // The domain: the fixed list of items that people may hold.
 
 import { isObject } from "./canonical_json.js";
-import { PlanError, UnknownItemError } from "./errors.js";
+import { PlanError, UnknownItemError, unusable } from "./errors.js";
 import { LARGEST_SIZE } from "./numbers.js";
 import { isWhole } from "./whole.js";
 
 /** @typedef {string | number | boolean} Item */
 
 export const NO_OTHER = "this plan has no catch-all item: to stay silent would tell that a value is not listed";
+
+export const HALF_CHARACTER = /\p{Surrogate}/u; // it has no bytes
 
 export class Domain {
   /** @param {unknown} given the domain of a plan: items or a size, and perhaps a catch-all item `other` */
@@ -25,7 +27,7 @@ export class Domain {
     if ("other" in given) {
       this._otherIndex = this._find(other);
       if (this._otherIndex === undefined)
-        throw new PlanError("this plan cannot be used: its catch-all is not one of its items");
+        throw unusable("its catch-all is not one of its items");
     }
   }
 
@@ -60,7 +62,7 @@ const misshapen = () => new PlanError("this is not a plan: its domain is misshap
 /** @param {unknown} size */
 export function checkedSize(size) {
   if (!isWhole(size, 2, LARGEST_SIZE)) {
-    throw new PlanError("this plan cannot be used: its size is not a whole number from 2 to 2^32");
+    throw unusable("its size is not a whole number from 2 to 2^32");
   }
   return size;
 }
@@ -73,10 +75,9 @@ function checkedItems(items) {
   if (!Array.isArray(items)) throw misshapen();
   const isItem = (/** @type {unknown} */ item) =>
     typeof item === "string" || typeof item === "boolean" || (typeof item === "number" && Math.abs(item) < 2 ** 53);
-  const halfCharacter = /\p{Surrogate}/u; // it has no bytes
-  if (!items.every(isItem) || halfCharacter.test(items.join("\n")))
-    throw new PlanError("this plan cannot be used: an item is neither text, number nor boolean");
-  if (items.length < 2) throw new PlanError("this plan cannot be used: a domain needs at least two items");
+  if (!items.every(isItem) || HALF_CHARACTER.test(items.join("\n")))
+    throw unusable("an item is neither text, number nor boolean");
+  if (items.length < 2) throw unusable("a domain needs at least two items");
   return Object.freeze(items);
 }
 
@@ -89,6 +90,6 @@ function checkedItems(items) {
 function placesOf(items) {
   const places = new Map(items.map((item, index) => [/** @type {unknown} */ (item), index]));
   const alike = [true, false].some((item) => places.has(item) && places.has(Number(item)));
-  if (places.size < items.length || alike) throw new PlanError("this plan cannot be used: an item is there twice");
+  if (places.size < items.length || alike) throw unusable("an item is there twice");
   return places;
 }

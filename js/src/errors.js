@@ -42,6 +42,11 @@ export class PlanLimitError extends PlanError {
   static code = "plan-limit";
 }
 
+/** A part of another study, or another document than the one that was answered. */
+export class PlanMismatchError extends InvalidInputError {
+  static title = "PlanMismatchError";
+}
+
 /** Bytes that are not a batch of a plan's reports. `code` gives the reason. */
 export class WireError extends InvalidInputError {
   static title = "WireError";
@@ -54,3 +59,9 @@ export class WireError extends InvalidInputError {
     super(`${message} [${code}]`, code);
   }
 }
+
+/**
+ * What is thrown for a plan that no device can use.
+ * @param {string} why
+ */
+export const unusable = (why) => new PlanError(`this plan cannot be used: ${why}`);

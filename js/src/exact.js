@@ -20,7 +20,7 @@ const HALVINGS = 24n;
  * use.)
  * @param {number} x from 0 to 2^23
  */
-const fixed = (x) => BigInt(Math.floor(x * 2 ** 1000)) >> (1000n - DIGITS); // the product is exact
+export const fixed = (x) => BigInt(Math.floor(x * 2 ** 1000)) >> (1000n - DIGITS); // the product is exact
 
 /**
  * e^x. The series is summed at x/2^24, where it is short, and the result is squared 24 times.

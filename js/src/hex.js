@@ -1,4 +1,4 @@
-// Bytes as hexadecimal text.
+// Bytes as hexadecimal text, and texts as bytes.
 
 /** @param {Uint8Array} bytes */
 export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -8,3 +8,6 @@ export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).pa
  * @returns {Uint8Array<ArrayBuffer>}
  */
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** @param {string} text */
+export const utf8 = (text) => new TextEncoder().encode(text);

@@ -1,7 +1,7 @@
 // What people import from "localdp".
 
 export { Client } from "./client/client.js";
-export { BudgetError, OutboxFullError, StorageBlockedError, StoreError } from "./client/errors.js";
+export { BudgetError, OptedOutError, OutboxFullError, StorageBlockedError, StoreError } from "./client/errors.js";
 export { indexedDbStore } from "./client/indexed_db.js";
 export { localStorageStore } from "./client/local_storage.js";
 export { memoryStore } from "./client/store.js";
@@ -11,6 +11,7 @@ export {
   LocalDPError,
   PlanError,
   PlanLimitError,
+  PlanMismatchError,
   UnknownItemError,
   WireError,
 } from "./errors.js";

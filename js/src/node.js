@@ -15,14 +15,16 @@
 // epsilon anew. (The first record of a device is linked before any other is written.)
 
 /// <reference types="node" />
-import { link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
+import { chmod, link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 const MOST_ATTEMPTS = 1_000;
 const KEPT = 4; // numbers
 const DEVICE = "device"; // the name of the record with the secret and the payments
 // What a device keeps beside its record; also what the Python client keeps, which has other files.
-const OF_A_DEVICE = /^(device(\.copy)?|outbox(-[0-9a-f]+\..+)?|discoveries|surveys)$/;
+const OF_A_DEVICE = /^(device(\.copy)?|outbox(-[0-9a-f]+\..+)?|diary\..+|answered|discoveries|studies|surveys)$/;
+// All of that, and records whole or unfinished, of either language.
+const OURS = /^(device(\.copy)?|\.device.*|lock|outbox|discoveries|studies|surveys|[a-z0-9-]+\.(\d+|[0-9a-f-]+~))$/;
 const OTHERS = 0o077; // permissions of everybody but the owner
 const OTHERS_WRITE = 0o022;
 const LEFTOVER_AFTER = 60_000; // milliseconds after which an unfinished file belongs to a process that was killed
@@ -96,7 +98,8 @@ async function numbersOf(folder, name) {
 }
 
 /**
- * Refuse a folder that somebody else owns, or can put files into.
+ * Refuse a folder that somebody else owns, or can put files into. One that others can read becomes private if it holds nothing
+ * else: sizes and times of records tell how many values were paid for, and when.
  * @param {string} folder
  */
 async function checkPrivate(folder) {
@@ -106,6 +109,9 @@ async function checkPrivate(folder) {
     throw new Error(
       `other users may write to ${folder}, and could change what this device has spent; take that away with: chmod go-w ${folder}`,
     );
+  }
+  if (process.geteuid && mode & OTHERS && (await readdir(folder)).every((name) => OURS.test(name))) {
+    await chmod(folder, 0o700).catch(() => {}); // a read-only disk can be used nevertheless
   }
 }
 

@@ -7,6 +7,12 @@ export const LARGEST_SIZE = 2 ** 32;
 export const MOST_ANSWERS = 4096; // of dbit
 export const MOST_HELD = 2 ** 16; // of a plan with sets
 export const MOST_HELD_BY_PRIVSET = 256;
+export const LONGEST_NAME = 200; // characters, of a part of a study
+export const MOST_CELLS = 2 ** 16; // of a scale
+export const MOST_WAVE_CELLS = 1536;
+export const MOST_DECIMALS = 6; // of its ends
+export const LARGEST_EXACT = 2 ** 53 - 1;
+export const LONGEST_NUMBER = 400; // characters
 export const MOST_REPORT_BYTES = 2 ** 24;
 export const MOST_ROUNDS = 2 ** 17; // of drawing, for one report
 
@@ -34,3 +40,4 @@ export const MOST_REMEMBERED = 256; // permanent responses in memory; others are
 export const MOST_KEPT_ALIVE = 60_000; // bytes; browsers let requests of up to 64 KiB outlive their page
 export const MOMENT = 100; // milliseconds; bringing the copies of localStorage up to date takes one or two
 export const DEADLINE = 10_000; // milliseconds for one upload
+export const DAY = 86_400_000; // milliseconds

@@ -3,15 +3,15 @@
 import { headerOfOne } from "./batch.js";
 import { byteLength } from "./bitstrings.js";
 import { canonical, countKeys, isObject } from "./canonical_json.js";
-import { Domain } from "./domain.js";
-import { InvalidInputError, LocalDPError, PlanError, WireError } from "./errors.js";
+import { Domain, HALF_CHARACTER } from "./domain.js";
+import { InvalidInputError, LocalDPError, PlanError, unusable, WireError } from "./errors.js";
 import { isAbove, logRoundedUp } from "./exact.js";
-import { toHex } from "./hex.js";
 import { isSet, readSet } from "./item_sets.js";
 import { checkDemands, isEpsilon } from "./limits.js";
 import { MECHANISMS, SET_MECHANISMS } from "./mechanisms/index.js";
-import { MOST_HELD } from "./numbers.js";
-import { joined, sha256 } from "./sha256.js";
+import { LONGEST_NAME, MOST_HELD } from "./numbers.js";
+import { Scale } from "./scale.js";
+import { fingerprintOf, joined } from "./sha256.js";
 import { checkWhole, isWhole } from "./whole.js";
 
 /** @typedef {import("./domain.js").Item} Item */
@@ -29,13 +29,13 @@ const FORMAT = "localdp-plan/1";
 
 /** A plan, checked. It cannot be changed. Make one with `Plan.parse`. */
 export class Plan {
-  /** @type {Domain} */ #domain;
+  /** @type {Domain | Scale} */ #domain;
   /** @type {Mechanism} */ #mechanism;
   /** @type {Uint8Array} */ #header;
 
   /**
    * @param {string} text in canonical JSON
-   * @param {Domain} domain
+   * @param {Domain | Scale} domain
    * @param {string} name
    * @param {Mechanism} mechanism
    * @param {number | undefined} setSize
@@ -46,7 +46,7 @@ export class Plan {
     /** The name of the mechanism. */
     this.mechanism = name;
     /** The SHA-256 of the plan's canonical JSON, in hex. Batches of reports carry it. */
-    this.fingerprint = toHex(sha256(new TextEncoder().encode(text)));
+    this.fingerprint = fingerprintOf(text);
     this.#header = headerOfOne(this.fingerprint);
     /** The realised privacy budget: what all reports reveal together that are made from one permanent response. */
     this.epsilon = logRoundedUp(mechanism._ratio);
@@ -102,7 +102,7 @@ export class Plan {
    * @returns {Held}
    */
   index(value) {
-    return this.setSize ? readSet(value, this.#domain) : this.#domain.index(value);
+    return this.setSize ? readSet(value, /** @type {Domain} */ (this.#domain)) : this.#domain.index(value);
   }
 
   /**
@@ -158,6 +158,52 @@ export class Plan {
 }
 
 /**
+ * The items and the mechanism that a document asks for.
+ * @param {any} document
+ */
+function derive(document) {
+  const { question } = document;
+  const domain = isObject(question) ? new Scale(question) : new Domain(document.domain);
+  const { mechanism: name, epsilon, once = epsilon, answers, set_size: setSize, part } = /** @type {any} */ (document);
+  if ("part" in document) checkPart(part);
+  const holdsSets = setSize !== undefined;
+  if (holdsSets) checkWhole(PlanError, "set_size", setSize, MOST_HELD);
+  const make = (holdsSets ? SET_MECHANISMS : MECHANISMS).get(name);
+  if (!make) throw unusable("its mechanism is not supported here");
+  if (!isEpsilon(epsilon) || !isEpsilon(once)) {
+    throw unusable("epsilon must be a number above 0 and at most 16");
+  }
+  const ordered = name === "wave" ? { ordered: /** @type {any} */ (domain)._ordered } : {}; // wave says how many cells have an order
+  const isChain = name.includes("+");
+  if (isChain && once >= epsilon) throw unusable("once must be below epsilon");
+  const mechanism = make({ size: domain.size, epsilon, once, answers, setSize, ...ordered });
+  // The ratio of one report of a chain is 1 if the other one is.
+  if (!isAbove(mechanism._ratioOnce ?? mechanism._ratio, [1n, 1n])) {
+    throw unusable("its epsilon is too small");
+  }
+  const derived = {
+    format: FORMAT,
+    ...(isObject(question) ? { question } : { domain: document.domain }),
+    mechanism: name,
+    epsilon,
+    width: 64,
+    parameters: mechanism._parameters,
+    ...ordered,
+    ...(isChain && { once }),
+    ...(name === "dbit" && { answers }),
+    ...(holdsSets && { set_size: setSize }),
+    ...(part && { part: { study: part.study, name: part.name } }),
+  };
+  return { domain, mechanism, derived };
+}
+
+/**
+ * The text of a plan, from what it asks for: its parameters are derived.
+ * @param {object} asked
+ */
+export const planText = (asked) => canonical({ ...derive(asked).derived, ...asked });
+
+/**
  * The plan that a JSON value describes.
  * @param {any} document
  * @param {string} text its canonical text
@@ -166,37 +212,24 @@ function read(document, text) {
   if (!isObject(document) || document.format !== FORMAT) {
     throw new PlanError(`this is not a plan: a plan is a JSON object with "format": "${FORMAT}"`);
   }
-  const domain = new Domain(document.domain);
-  const { mechanism: name, epsilon, once = epsilon, answers, set_size: setSize } = /** @type {any} */ (document);
-  const holdsSets = setSize !== undefined;
-  if (holdsSets) checkWhole(PlanError, "set_size", setSize, MOST_HELD);
-  const make = (holdsSets ? SET_MECHANISMS : MECHANISMS).get(name);
-  if (!make) throw new PlanError("this plan cannot be used: its mechanism is not supported here");
-  if (!isEpsilon(epsilon) || !isEpsilon(once)) {
-    throw new PlanError("this plan cannot be used: epsilon must be a number above 0 and at most 16");
-  }
-  const isChain = name.includes("+");
-  if (isChain && once >= epsilon) throw new PlanError("this plan cannot be used: once must be below epsilon");
-  const mechanism = make({ size: domain.size, epsilon, once, answers, setSize });
-  // The ratio of one report of a chain is 1 if the other one is.
-  if (!isAbove(mechanism._ratioOnce ?? mechanism._ratio, [1n, 1n])) {
-    throw new PlanError("this plan cannot be used: its epsilon is so small that reports would not depend on the item");
-  }
-  const derived = {
-    format: FORMAT,
-    domain: 0,
-    mechanism: name,
-    epsilon,
-    width: 64,
-    parameters: mechanism._parameters,
-    ...(isChain && { once }),
-    ...(name === "dbit" && { answers }),
-    ...(holdsSets && { set_size: setSize }),
-  };
-  if (canonical({ ...document, domain: 0 }) !== canonical(derived)) {
+  const { domain, mechanism, derived } = derive(document);
+  const { question, mechanism: name, set_size: setSize } = /** @type {any} */ (document);
+  if (canonical(derived) !== text || (setSize && question)) {
     throw new PlanError("this plan was altered: it is not what its domain, mechanism and epsilon give");
   }
   return new Plan(text, domain, name, mechanism, setSize);
+}
+
+/**
+ * Refuse a key of the part that a plan is in a study, unless it is the study's fingerprint and a name.
+ * @param {any} part
+ */
+function checkPart(part) {
+  const { study, name } = isObject(part) ? part : {};
+  const isName = typeof name === "string" && name && [...name].length <= LONGEST_NAME && !HALF_CHARACTER.test(name);
+  if (!isName || typeof study !== "string" || !/^[0-9a-f]{64}$/.test(study)) {
+    throw unusable("its part is misshapen");
+  }
 }
 
 /**
@@ -206,9 +239,10 @@ function read(document, text) {
  * @param {any} document
  */
 function checkText(json, document) {
-  const keys = [document, document?.domain, document?.parameters].flatMap((part) => Object.keys(part ?? {}));
+  const parts = [document, document?.domain, document?.parameters, document?.part, document?.question];
+  const keys = parts.flatMap((part) => Object.keys(part ?? {}));
   if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
   const ofNumbers = document?.domain?.items ? "" : "|size|other";
-  if (new RegExp(`"(answers|set_size${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
+  if (new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
     throw new PlanError("this is not a plan: a number in it must be written as a whole number");
 }

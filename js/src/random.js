@@ -11,22 +11,22 @@ export class Words {
   constructor(refill) {
     this.low = 0;
     this.high = 0;
-    this.refill = refill;
+    this._refill = refill;
     /** @type {Uint32Array} */
-    this.block = new Uint32Array();
-    this.at = 0;
+    this._block = new Uint32Array();
+    this._at = 0;
   }
 
   next() {
-    if (this.at === this.block.length) {
-      this.block = this.refill();
-      this.at = 0;
+    if (this._at === this._block.length) {
+      this._block = this._refill();
+      this._at = 0;
     }
-    const { block, at } = this;
+    const { _block: block, _at: at } = this;
     this.low = block[at];
     this.high = block[at + 1];
     block[at] = block[at + 1] = 0; // a report and the words it was made of would together tell the value
-    this.at = at + 2;
+    this._at = at + 2;
   }
 
   /** The word as one whole number. */

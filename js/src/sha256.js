@@ -1,6 +1,8 @@
 // SHA-256 and HMAC-SHA-256 (FIPS 180-4, RFC 2104), on bytes. The browser's own are asynchronous, and missing on pages
 // that were not loaded over HTTPS.
 
+import { toHex, utf8 } from "./hex.js";
+
 const PRIMES = /** @type {number[]} */ ([]);
 for (let n = 2; PRIMES.length < 64; n++) if (PRIMES.every((prime) => n % prime)) PRIMES.push(n);
 
@@ -54,7 +56,7 @@ export function sha256(message) {
  * @param {number} at
  */
 function compress(state, view, at) {
-  let a = state[0];
+  let a = state[0]; // one by one, which is several times as fast as all together
   let b = state[1];
   let c = state[2];
   let d = state[3];
@@ -101,16 +103,12 @@ function compress(state, view, at) {
 export function hmac(key, message) {
   const block = new Uint8Array(64);
   block.set(key.length > 64 ? sha256(key) : key);
-  const inner = sha256(
-    joined(
-      block.map((byte) => byte ^ 0x36),
-      message,
-    ),
-  );
-  return sha256(
-    joined(
-      block.map((byte) => byte ^ 0x5c),
-      inner,
-    ),
-  );
+  const [inner, outer] = [0x36, 0x5c].map((pad) => block.map((byte) => byte ^ pad));
+  return sha256(joined(outer, sha256(joined(inner, message))));
 }
+
+/**
+ * The SHA-256 of a text, in hex.
+ * @param {string} text
+ */
+export const fingerprintOf = (text) => toHex(sha256(utf8(text)));

@@ -172,3 +172,24 @@ test("without a place to store, no report is the default and forgetting is a cho
   assert.equal(await forgetful.spent(), EPSILON);
   await assert.rejects(new Client(PLAN, { withoutStorage: "maybe" }).report("tea"), StorageBlockedError);
 });
+
+test("a payment that was not written is not remembered: the same client pays before it reports", async () => {
+  const store = openStore();
+  let isFull = true;
+  const client = new Client(PLAN, {
+    store: {
+      change: (name, update) =>
+        store.change(name, (before) => {
+          const after = update(before);
+          if (after && isFull) throw new Error("no space left");
+          return after;
+        }),
+    },
+  });
+  await assert.rejects(client.report("tea"), StoreError);
+  await assert.rejects(client.report("tea"), StoreError);
+  assert.equal(store.records.size, 0);
+  isFull = false;
+  await client.report("tea");
+  assert.equal(read(store.records.get("device"))._paid.size, 1);
+});

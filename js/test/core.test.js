@@ -85,7 +85,7 @@ test("a number below a bound is the exact quotient, next to every edge too", () 
         const expected = word / share < BigInt(bound) ? Number(word / share) : 0; // a rejected word is followed by 0
         const words = wordsOf(word, 0n);
         assert.equal(words.below(bound), expected, `${word} below ${bound}`);
-        assert.equal(words.at, expected === 0 && word >= share ? 4 : 2, "another number of words was read");
+        assert.equal(words._at, expected === 0 && word >= share ? 4 : 2, "another number of words was read");
       }
     }
   }
@@ -130,8 +130,8 @@ test("fresh words come from crypto.getRandomValues alone, in blocks of at most 6
 test("words that were used are cleared", () => {
   const words = keyedWords(new Uint8Array(16));
   for (let i = 0; i < 3; i++) words.next();
-  assert.ok(words.block.subarray(0, words.at).every((half) => half === 0));
-  assert.ok(words.block.subarray(words.at).some((half) => half !== 0));
+  assert.ok(words._block.subarray(0, words._at).every((half) => half === 0));
+  assert.ok(words._block.subarray(words._at).some((half) => half !== 0));
 });
 
 test("the source never names Math.random", () => {

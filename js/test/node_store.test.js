@@ -1,6 +1,8 @@
 // A store in a folder survives kills, full disks and other processes.
 
 import assert from "node:assert/strict";
+import promises, { open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -146,8 +148,13 @@ test("a folder that others may write to is refused, whoever planted a store ther
     await refused(empty, /other users may write to/);
     assert.deepEqual(readdirSync(empty), []);
   }
-  chmodSync(folder, 0o755); // others may see names, and nothing else
+  chmodSync(folder, 0o755); // sizes and times would tell what was paid for
   await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  writeFileSync(join(folder, "page.html"), "hello");
+  chmodSync(folder, 0o755); // it is not the device's alone
+  await new Client(PLAN, { store: fileStore(folder) }).report("tea");
+  assert.equal(statSync(folder).mode & 0o777, 0o755);
 });
 
 test("a folder of another user is refused, and so is a file of one", onlyRoot, async () => {
@@ -203,4 +210,36 @@ test("what a killed process left is removed after a while", async () => {
   await client.report("coffee");
   assert.ok(!existsSync(join(folder, "device.old~")));
   assert.ok(existsSync(join(folder, "device.new~")));
+});
+
+test("a record is flushed before it is linked, and the folder after that", async () => {
+  const folder = newFolder();
+  await fileStore(folder).change("device", () => new Uint8Array(9)); // the folders are made
+  const handle = await open(folder, "r");
+  const files = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { link } = promises;
+  const { writeFile, sync } = files;
+  const done = [];
+  files.writeFile = function (...given) {
+    done.push("write");
+    return writeFile.apply(this, given);
+  };
+  files.sync = async function () {
+    done.push((await this.stat()).isDirectory() ? "flush the folder" : "flush the record");
+    return sync.apply(this);
+  };
+  promises.link = (...given) => {
+    done.push("link");
+    return link(...given);
+  };
+  syncBuiltinESMExports();
+  try {
+    await fileStore(folder).change("device", () => new Uint8Array(9));
+  } finally {
+    Object.assign(files, { writeFile, sync });
+    promises.link = link;
+    syncBuiltinESMExports();
+  }
+  assert.deepEqual(done, ["write", "flush the record", "link", "flush the folder"]);
 });

@@ -1,6 +1,7 @@
 // Reports wait until they are delivered, and every attempt sends the same bytes with the same upload id.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
 
@@ -28,7 +29,7 @@ async function flushed(client) {
 test("a report is delivered and forgotten", async () => {
   const upload = server();
   const client = new Client(PLAN, { store: memoryStore(), upload });
-  assert.deepEqual(await client.send("tea"), { delivered: 1, waiting: 0, pause: 0, dropped: [], trouble: "" });
+  assert.deepEqual(await client.send("tea"), { delivered: 1, waiting: 0, pause: 0, dropped: [], trouble: "", asked: true });
   const [id, body] = upload.seen[0].split(" ");
   assert.match(id, /^[0-9a-f]{32}$/);
   assert.equal(body, String(await client.report("tea")));
@@ -177,6 +178,24 @@ test("a clock that goes back ends a pause", () => {
   assert.equal(secondsLeft(pause), 0);
 });
 
+test("the segment of a device is sent in the clear, and only as a label", async () => {
+  const seen = [];
+  const http = createServer((request, response) => {
+    seen.push(request.headers.segment);
+    request.resume().on("end", () => response.writeHead(201).end());
+  });
+  await new Promise((ready) => { http.listen(0, "127.0.0.1", ready); });
+  try {
+    const client = new Client(PLAN, { store: memoryStore(), upload: `http://127.0.0.1:${http.address().port}`, segment: "Android 15" });
+    assert.equal((await client.send("tea")).delivered, 1);
+    client.close();
+  } finally {
+    http.close();
+  }
+  assert.deepEqual(seen, ["Android 15"]);
+  assert.throws(() => new Client(PLAN, { store: memoryStore(), upload: "https://a.example", segment: "a\nb" }), /labels that the collection lists/);
+});
+
 test("addresses and tokens are checked", () => {
   const make = (upload, token) => () => new Client(PLAN, { store: memoryStore(), upload, token });
   for (const bad of ["ftp://a.example", "nonsense", "http://", "https://a.example/#x", "https://a.example?x=1", "javascript:1"]) {
@@ -206,7 +225,7 @@ test("a real server gets the route, the headers and the bytes; its Retry-After i
     const client = new Client(PLAN, { store: memoryStore(), upload: `http://127.0.0.1:${http.address().port}`, token: "secret" });
     const first = await client.send("tea");
     assert.ok(first.pause >= 120 && first.pause <= 150);
-    assert.equal(first.trouble, "the server answered 503");
+    assert.equal(first.trouble, "the server answered 503: some words");
     assert.equal((await flushed(client)).delivered, 1);
     assert.equal(seen.length, 3);
     for (const [method, url, headers, body] of seen) {
@@ -227,4 +246,44 @@ test("a client that was closed tries nothing by itself", async () => {
   const client = new Client(PLAN, { store: memoryStore(), upload: server(503) });
   client.close();
   assert.equal((await client.send("tea")).waiting, 1);
+});
+
+test("a plan or a part at an address that is redirected is not fetched from elsewhere", async () => {
+  const seen = [];
+  const http = createServer((request, response) => {
+    seen.push(request.url);
+    if (request.url.startsWith("/elsewhere")) response.end(PLAN);
+    else response.writeHead(308, { Location: "/elsewhere" }).end();
+  });
+  await new Promise((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${http.address().port}`;
+  try {
+    const loading = Client.load(`${address}/v1/plans/x`, { store: memoryStore() });
+    await assert.rejects(loading, { code: "no-plan", message: /is redirected to another address: give the address that it leads to/ });
+    const discovery = JSON.parse(readFileSync(new URL("../../vectors/v1/studies.json", import.meta.url), "utf8")).parts[0];
+    const client = new Client(discovery.study, { store: memoryStore(), upload: address });
+    assert.match((await client.sendOnce("tea")).trouble, /the part could not be fetched: .* is redirected/);
+    assert.equal(seen.length, 2);
+    assert.ok(!seen.includes("/elsewhere"));
+  } finally {
+    http.closeAllConnections();
+    http.close();
+  }
+});
+
+test("an address that ends with a fingerprint gives the plan that has it, or none", async () => {
+  const http = createServer((_, response) => response.end(PLAN));
+  await new Promise((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${http.address().port}/v1/plans`;
+  const { fingerprint } = Plan.parse(PLAN);
+  try {
+    for (const good of [fingerprint, `${fingerprint}/`, "drinks"]) {
+      assert.equal((await Client.load(`${address}/${good}`, { store: memoryStore() })).fingerprint, fingerprint);
+    }
+    const other = Plan.parse(CHAIN).fingerprint;
+    await assert.rejects(Client.load(`${address}/${other}`, { store: memoryStore() }), { name: "PlanMismatchError", message: /there is another plan at/ });
+  } finally {
+    http.closeAllConnections();
+    http.close();
+  }
 });

@@ -40,8 +40,11 @@ function checkContent(report, { mechanism, size }, { parameters, answers }) {
     if (weight !== parameters.subset) throw new WireError("wrong-weight", `a report holds ${weight} items`);
   } else if (mechanism === "olh" || mechanism === "blh") {
     range(field(report, 32, bitLength(parameters.symbols - 1)), parameters.symbols);
-  } else if (mechanism === "llh" && !field(report, 0, parameters.degree)) {
+  } else if ((mechanism === "llh" || mechanism === "slh") && !field(report, 0, parameters.degree)) {
     throw new WireError("symbol-out-of-range", "a report has the multiplier 0");
+  } else if (mechanism === "cms" || mechanism === "hcms") {
+    const { functions, cell_bits: cells } = parameters;
+    range(field(report, mechanism === "cms" ? 2 ** cells : 0, Math.max(1, bitLength(functions - 1))), functions);
   } else if (mechanism === "dbit") {
     const items = Array.from({ length: answers }, (_, i) => field(report, i * (itemBits + 1), itemBits));
     for (const item of items) range(item, size);

@@ -9,9 +9,9 @@ const ALL = { mostEpsilon: 16, mostReportBytes: 2 ** 24, mostItems: 2 ** 32 };
 
 /** The files in `vectors/v1/`, without their extension. */
 export const FILES = [
-  ...["grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr", "dbit"],
+  ...["grr", "sue", "oue", "ss", "olh", "blh", "llh", "slh", "hr", "dbit", "cms", "hcms", "wave"],
   ...["grr+grr", "sue+sue", "oue+oue", "oue+sue", "sue+oue"],
-  ...["hash", "field", "domain", "plans", "devices", "sets"],
+  ...["hash", "field", "domain", "scale", "plans", "devices", "sets"],
 ];
 
 /**
@@ -41,7 +41,7 @@ export function runVectors(files, localdp = source) {
 /** @typedef {Iterable<[string, () => string | undefined]>} Checks */
 
 /** @type {Record<string, (content: any, localdp: typeof source) => Checks>} */
-const RUNS = { hash, field, domain, plans, devices };
+const RUNS = { hash, field, domain, scale: domain, plans, devices };
 
 /** @type {(content: any, localdp: typeof source) => Checks} */
 function* mechanism({ good, bad }, { Plan }) {
@@ -104,7 +104,7 @@ function* field({ polynomials, hashes }) {
 /** @type {(content: any, localdp: typeof source) => Checks} */
 function* domain(vectors, { Plan }) {
   for (const [i, vector] of vectors.entries()) {
-    const plan = Plan.parse(JSON.stringify(vector.plan), ALL);
+    const plan = Plan.parse(typeof vector.plan === "string" ? vector.plan : JSON.stringify(vector.plan), ALL);
     yield [`plan ${i}, fingerprint`, () => differs(plan.fingerprint, vector.fingerprint)];
     yield [`plan ${i}, indices`, () => differs(`${vector.values.map(plan.index, plan)}`, `${vector.indices}`)];
   }
@@ -164,7 +164,7 @@ function* devices({ words, responses, sets }, { Plan, deviceKeys, keyedWords }) 
 const differs = (found, expected) => (found === expected ? undefined : `${found} instead of ${expected}`);
 
 /** @param {import("../src/random.js").Words} tape */
-const allUsed = (tape) => (tape.at === tape.block.length ? undefined : "not all random bytes were used");
+const allUsed = (tape) => (tape._at === tape._block.length ? undefined : "not all random bytes were used");
 
 /** @param {() => unknown} attempt */
 function codeOf(attempt) {

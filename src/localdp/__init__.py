@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from localdp import checks, datasets, engines, errors, mechanisms, metrics, plots, priors, questions, sets, studies
     from localdp.advice import Advice, advise
     from localdp.amplification import Amplified, amplified
+    from localdp.changes import Difference, difference, history
     from localdp.client import Client
     from localdp.discovery import Discovery, DiscoveryClient, Found, discover
     from localdp.domain import Domain
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
         Prior,
         Smooth,
     )
-    from localdp.questions import Choice, Choices, Question
+    from localdp.questionnaires import Questionnaire
+    from localdp.questions import Choice, Choices, Question, Scale
     from localdp.structures import Crossed, Like, Ordered, Structure
     from localdp.table import Table
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "NPMLE",
@@ -61,6 +63,7 @@ __all__ = [
     "Choices",
     "Client",
     "Crossed",
+    "Difference",
     "Discovery",
     "DiscoveryClient",
     "Domain",
@@ -84,7 +87,9 @@ __all__ = [
     "PowerLaw",
     "Prior",
     "Question",
+    "Questionnaire",
     "Reports",
+    "Scale",
     "Smooth",
     "Structure",
     "Table",
@@ -92,9 +97,11 @@ __all__ = [
     "amplified",
     "checks",
     "datasets",
+    "difference",
     "discover",
     "engines",
     "errors",
+    "history",
     "mechanisms",
     "metrics",
     "plots",
@@ -123,15 +130,17 @@ _SOURCES = {
     **dict.fromkeys(("Amplified", "amplified"), "amplification"),
     **dict.fromkeys(("Aggregate", "Plan", "Reports"), "plan"),
     **dict.fromkeys(("Channel", "Mechanism"), "mechanisms"),
-    **dict.fromkeys(("Choice", "Choices", "Question"), "questions"),
+    **dict.fromkeys(("Choice", "Choices", "Question", "Scale"), "questions"),
     **dict.fromkeys(("Discovery", "DiscoveryClient", "Found", "discover"), "discovery"),
     **dict.fromkeys(("DoubtfulEstimateWarning", "LocalDPError"), "errors"),
+    **dict.fromkeys(("Difference", "difference", "history"), "changes"),
     **dict.fromkeys(("Crossed", "Like", "Ordered", "Structure"), "structures"),
     "Calibrated": "estimate.calibrated",
     "Client": "client",
     "Domain": "domain",
     "Estimate": "estimate",
     "HeavyHitters": "hitters",
+    "Questionnaire": "questionnaires",
     "Table": "table",
 }
 """The module of each public name that is neither a module itself nor a prior."""

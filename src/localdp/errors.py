@@ -128,6 +128,12 @@ class StoreError(LocalDPError):
     """What a device has spent cannot be read or written, so it reports nothing."""
 
 
+class OptedOutError(LocalDPError):
+    """The owner of the device has opted out, so it reports nothing."""
+
+    code = "opted-out"
+
+
 class OutboxFullError(LocalDPError):
     """Too many reports of a device are waiting to be sent."""
 

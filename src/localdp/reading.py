@@ -62,6 +62,17 @@ def threshold(text: str | None, option: str) -> float | str:
     return checked_limit(number(text, option, "a number of users, a share of them such as 0.5%, or significance"))
 
 
+def reports_range(text: str, option: str) -> tuple[float, float]:
+    """The fewest and the most reports of a person: both are the same if one number is given.
+
+    >>> reports_range("7", "--reports-per-person"), reports_range("1-7", "--reports-per-person")
+    ((7.0, 7.0), (1.0, 7.0))
+    """
+    least, _, most = text.partition("-")
+    expected = "how many reports each person sent, such as 7, or a range such as 1-7"
+    return number(least, option, expected), number(most or least, option, expected)
+
+
 def one_of(text: str, option: str, choices: Sequence[str]) -> str:
     """One of these words."""
     if text not in choices:

@@ -17,8 +17,8 @@ class Result(Tabular):
     >>> found = discover(["tea"] * 6_000 + ["coffee"] * 3_000 + ["milk"] * 1_000, epsilon=4.0, top=2, seed=1)
     >>> list(found), len(found), "milk" in found
     (['tea', 'coffee'], 2, False)
-    >>> {name: len(table) for name, table in found.tables().items()}
-    {'items': 2}
+    >>> {name: len(table) for name, table in found.tables().items()}  # everybody else has a row, too
+    {'items': 3}
     """
 
     items: Any

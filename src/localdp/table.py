@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from localdp.errors import InvalidInputError, MissingPackageError
-from localdp.notebook import table_html
+from localdp.formats.notebook import table_html
 
 _ROWS_SHOWN = 20
 ROWS_IN_NOTEBOOKS = 10
@@ -23,7 +23,8 @@ ROWS_IN_NOTEBOOKS = 10
 class Table:
     """Named columns of equal length, each an array or a list, with a title.
 
-    `formats` gives the number format of a column, such as `.3f`; numbers are printed without decimals otherwise.
+    `formats` gives the number format of a column, such as `.3f`; numbers are printed without decimals otherwise, and
+    those that are nan are left empty.
 
     >>> table = Table({"item": ["tea", "milk"], "frequency": np.array([1234.5, 7.0])}, title="Two items")
     >>> print(table)
@@ -61,6 +62,13 @@ class Table:
         order = np.argsort(-values, kind="stable")[:rows]
         columns = {name: _take_rows(values, order) for name, values in self.columns.items()}
         return Table(columns, self.title, self.formats)
+
+    def with_notes(self, notes: Sequence[str]) -> Table:
+        """The table with the notes in a column of its own, in the first row; as it is if there are none."""
+        if not notes or not len(self):
+            return self
+        column = [" ".join(notes), *[""] * (len(self) - 1)]
+        return Table({**self.columns, "note": column}, self.title, self.formats)
 
     def to_arrow(self) -> Any:
         """The table as a `pyarrow.Table`."""
@@ -122,7 +130,7 @@ class Table:
         if not isinstance(values, np.ndarray):
             return [printable(str(value)) for value in values]
         layout = (self.formats or {}).get(name, ",.0f")
-        return [_unsigned_zero(format(value, layout)) for value in values.tolist()]
+        return ["" if value != value else _unsigned_zero(format(value, layout)) for value in values.tolist()]
 
 
 class Tabular(ABC):

@@ -265,3 +265,12 @@ def test_opted_in_users_must_fit_the_population():
     for counts in ([1] * 8, [400, 1, 0]):
         with pytest.raises(FrequencyError, match="opted-in"):
             estimate.calibrate(ldp.OptIn(counts))
+
+
+def test_only_a_lower_end_of_one_becomes_zero():
+    """Where noise is small, items with four holders are told from items with none, and their intervals say so."""
+    estimates = np.append(np.zeros(60), np.full(60, 4.0))
+    low, high = ldp.Estimate(estimates, n=1_000, variance=0.3, total=None).calibrate("npmle").interval(0.9)
+    assert (low[:60] == 0).all()
+    assert ((low[60:] >= 2) & (low[60:] <= 4)).all()
+    assert (high[60:] <= 6).all()

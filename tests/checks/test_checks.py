@@ -13,14 +13,14 @@ from localdp.checks import MECHANISM_CHECKS, CheckFailure, check_mechanism
 from localdp.checks.audit import audit
 from localdp.checks.users import _correlations, check_every_user, check_fresh_noise
 from localdp.errors import UnknownMechanismError
-from localdp.mechanisms import MECHANISMS, RandomizedResponse
+from localdp.mechanisms import MECHANISMS, ORDERED_MECHANISMS, RandomizedResponse
 from localdp.randomness.keystream import Keystream
 
 
 @pytest.mark.parametrize("check", MECHANISM_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *ORDERED_MECHANISMS])
 def test_mechanism_passes(name, check):
-    check(MECHANISMS[name], 0)
+    check((MECHANISMS | ORDERED_MECHANISMS)[name], 0)
 
 
 def test_audit_tells_leak_from_waste_from_honesty():

@@ -8,7 +8,18 @@ import re
 import pytest
 from paths import DOCS, ROOT
 
-from audits.mutants import BY_PLACE, MUTANTS, PUBLISHED, SUBTLE, ClassMutant, SourceMutant, page, runner, source
+from audits.mutants import (
+    BY_PLACE,
+    MUTANTS,
+    ORDERED,
+    PUBLISHED,
+    SUBTLE,
+    ClassMutant,
+    SourceMutant,
+    page,
+    runner,
+    source,
+)
 from localdp.checks import MECHANISM_CHECKS, CheckFailure
 from localdp.checks.privacy import check_exact_privacy
 from localdp.mechanisms import MECHANISMS, RandomizedResponse
@@ -38,7 +49,7 @@ def test_enumeration_alone_catches_every_published_bug(mutant):
 
 def test_the_list_has_every_mutant_once():
     assert len(BY_NAME) == len(MUTANTS)
-    assert [len(part) for part in (PUBLISHED, SUBTLE, BY_PLACE, source.REVIEWED)] == [3, 10, 4, 10]
+    assert [len(part) for part in (PUBLISHED, SUBTLE, ORDERED, BY_PLACE, source.REVIEWED)] == [3, 10, 4, 4, 10]
     assert len(source.RELATIVES) >= 10
     assert len(CLASSES) + len(SOURCES) == len(MUTANTS)
 
@@ -57,7 +68,7 @@ def test_the_change_fits_the_source_and_what_catches_it_exists(mutant):
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=_name)
 def test_the_mutant_is_in_the_documentation(mutant):
-    text = (DOCS / "checks.md").read_text("utf-8")
+    text = (DOCS / "results" / "mutants.md").read_text("utf-8")
     assert re.search(re.escape(page.row(mutant)) + r" \d+\.\d \|\n", text), "run audits/run.py --mutants --markdown"
 
 
@@ -118,13 +129,13 @@ def test_what_catches_a_mutant_must_pass_on_the_library_itself():
 
 
 def test_the_page_is_written_in_place_of_the_old_list(tmp_path):
-    before = (DOCS / "checks.md").read_text("utf-8")
-    (tmp_path / "checks.md").write_text(before, "utf-8")
+    before = (DOCS / "results" / "mutants.md").read_text("utf-8")
+    (tmp_path / "mutants.md").write_text(before, "utf-8")
     outcomes = [runner.Outcome(mutant, True, 1.25, "") for mutant in MUTANTS]
-    page.write(outcomes, tmp_path / "checks.md")
-    once = (tmp_path / "checks.md").read_text("utf-8")
-    page.write(outcomes, tmp_path / "checks.md")
-    assert (tmp_path / "checks.md").read_text("utf-8") == once
+    page.write(outcomes, tmp_path / "mutants.md")
+    once = (tmp_path / "mutants.md").read_text("utf-8")
+    page.write(outcomes, tmp_path / "mutants.md")
+    assert (tmp_path / "mutants.md").read_text("utf-8") == once
     assert once.count("| mutant | the fault |") == 1
     assert f"All {len(MUTANTS)} are caught, in {round(1.25 * len(MUTANTS))} seconds" in once
     for end, part in (("<!-- The list", 0), ("<!-- End", 2)):

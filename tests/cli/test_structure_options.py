@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from command import localdp
@@ -47,3 +49,14 @@ def test_what_does_not_fit_is_refused_in_one_line(saved, options, message):
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_the_table_goes_by_calibrated_frequencies(saved):
+    """With an order, what is calibrated need not follow what is raw."""
+    now, _ = saved
+    done = localdp("estimate", now, "--ordered", "--json", "--top", "24", cwd=now.parent)
+    table = json.loads(done.stdout)
+    rows = table if isinstance(table, list) else table["rows"]
+    calibrated, raw = ([row[name] for row in rows] for name in ("calibrated", "raw"))
+    assert calibrated == sorted(calibrated, reverse=True)
+    assert raw != sorted(raw, reverse=True)

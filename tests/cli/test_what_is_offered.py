@@ -23,7 +23,7 @@ from localdp.priors import PRIORS
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("plan --mechanism ", {*MECHANISMS, "auto", "oue+sue", "sue+oue", "privset"}),
+        ("plan --mechanism ", {*MECHANISMS, "auto", "oue+sue", "sue+oue", "privset", "wave"}),
         ("plan -m o", {"oue", "olh", "oue+sue"}),
         ("estimate c.agg --prior ", set(PRIORS) - {"fixed", "opt-in"}),
         ("hitters c.agg --rule ", set(RULES)),

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import localdp as ldp
+from localdp.client.permanent import permanent_response
 from localdp.client.secret import Secret
-from localdp.client.short_way import OneReport
 from localdp.mechanisms import CHAINS, MECHANISMS
 
 CALLS = 20_000
@@ -48,7 +48,7 @@ def test_the_averaging_attack_finds_the_permanent_response_and_no_more(tmp_path)
     assert len(seen) == 4
     found = seen.most_common(1)[0][0]
     secret = Secret(client._store.secret, plan.fingerprint)
-    permanent = OneReport(plan.mechanism).permanent((2,), secret.key((2).to_bytes(8, "little")))
+    permanent = permanent_response(plan.mechanism, (2,), secret.key((2).to_bytes(8, "little")))
     assert bytes([found]) == permanent
     assert client.spent == plan.mechanism.epsilon
 
@@ -59,10 +59,10 @@ def test_the_averaging_attack_finds_the_permanent_response_and_no_more(tmp_path)
 def test_the_permanent_responses_of_many_devices_have_the_law_of_the_mechanism():
     """The number of devices that keep their item is binomial; it is 5 deviations off with probability 6e-7."""
     plan = ldp.Plan(4, "grr", 1.0)
-    single, devices, kept = OneReport(plan.mechanism), 20_000, 0
+    devices, kept = 20_000, 0
     for number in range(devices):
         secret = Secret(hashlib.sha256(number.to_bytes(4, "big")).digest(), plan.fingerprint)
-        kept += single.permanent((2,), secret.key((2).to_bytes(8, "little"))) == b"\x02"
+        kept += permanent_response(plan.mechanism, (2,), secret.key((2).to_bytes(8, "little"))) == b"\x02"
     p = plan.mechanism.p_star
     assert abs(kept - devices * p) < 5 * math.sqrt(devices * p * (1 - p))
 

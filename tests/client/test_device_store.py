@@ -15,6 +15,7 @@ import localdp as ldp
 from localdp.client import lock
 from localdp.client import store as store_file
 from localdp.client.budget import Budget
+from localdp.client.diary import Diary
 from localdp.client.record import Record
 from localdp.client.store import Store
 from localdp.errors import BudgetError, InvalidInputError, StoreError
@@ -311,7 +312,7 @@ def test_a_client_that_opens_a_half_written_store_pays_before_it_releases(store)
     old = (store / "device").read_bytes()
     _client(store).report(5)
     (store / "device").write_bytes(old)
-    budget = Budget(Store(store), 8.0)
+    budget = Budget(Store(store), 8.0, Diary(Store(store)))
     assert (store / "device").read_bytes() == (store / "device.copy").read_bytes()
     assert len(budget._paid) == 3
 

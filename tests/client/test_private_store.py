@@ -59,7 +59,22 @@ def test_files_and_folders_are_private_whatever_they_were_before(store):
         os.umask(old)
     for path in store.rglob("*"):
         assert _mode(path) == (0o700 if path.is_dir() else 0o600), path
-    assert _mode(store) == 0o755  # the caller's own folder, in which others can see names and nothing else
+    assert _mode(store) == 0o700
+
+
+def test_a_folder_with_other_files_keeps_its_permissions(store):
+    (store / "page.html").write_text("hello")
+    store.chmod(0o755)
+    _client(store).report(4)
+    assert _mode(store) == 0o755
+    assert _mode(store / "device") == 0o600
+
+
+def test_an_empty_folder_that_others_can_read_becomes_private(tmp_path):
+    """Otherwise the size and the time of the record tell how many values were paid for, and when."""
+    tmp_path.chmod(0o755)
+    _client(tmp_path).report(4)
+    assert _mode(tmp_path) == 0o700
 
 
 def test_a_copy_that_is_only_read_becomes_private_too(store):

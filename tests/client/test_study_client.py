@@ -196,3 +196,15 @@ def test_devices_answer_all_parts_of_a_survey_through_a_collector(tmp_path):
     assert survey.result().n == 4 * 200 + 30
     assert survey.result().items == ["tea"]
     assert {client.spent for client in clients} == {4.0}
+
+
+def test_upload_ids_do_not_follow_a_device_from_one_study_to_another(tmp_path):
+    with collector() as server:
+        for number in range(200):
+            named = Survey(["tea", "milk", "bread"], epsilon=0.5, users=8_000, top=2, name=str(number))
+            client = ldp.Client(named, store=tmp_path, upload=server.url, most=100.0)
+            if client.place in named.round.span and client.send(["tea"], named.round.to_json()).delivered:
+                ids = {headers["Upload-Id"] for _, headers, _ in server.requests}
+                if len(server.requests) == 3:
+                    break
+    assert len(ids) == 3

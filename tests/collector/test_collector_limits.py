@@ -255,7 +255,7 @@ def test_a_request_that_stops_waiting_does_not_stop_the_writer(tmp_path):
     with running(database) as collector:
         writer = collector.service.writer
         database.go_on.clear()
-        first, second = writer._queue(lambda _: 1), writer._queue(lambda _: 2)
+        first, second = writer.queue(lambda _: 1), writer.queue(lambda _: 2)
         assert second.cancel()
         first.cancel()
         database.go_on.set()

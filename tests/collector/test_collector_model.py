@@ -18,12 +18,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import localdp as ldp
 from localdp.collector.app import create_app
-from localdp.collector.collections import Terms, day_of
+from localdp.collector.collections import day_of
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.collector.storage import aggregates, uploads
 from localdp.collector.storage.database import StorageError
 from localdp.collector.storage.sqlite import SqliteDatabase
+from localdp.collector.terms import Terms
 
 PLAN = ldp.Plan(["tea", "coffee", "water"], "grr", 2.0)
 MEMORY = Path("/dev/shm")  # noqa: S108

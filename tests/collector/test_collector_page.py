@@ -7,7 +7,7 @@ import re
 import pytest
 from paths import DOCS, ROOT
 
-from localdp.collector.collections import OF_PLAN
+from localdp.collector.fields import OF_PLAN
 from localdp.collector.requests import KINDS, TERMS
 from localdp.collector.routes import ROUTES
 from localdp.errors import WireCode

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from datetime import date, timedelta
 
 import numpy as np
+import pytest
 from command import localdp
 from test_serve_command import served
 
 from localdp.collector import demo
+from localdp.collector.answers.fitted import merged
+from localdp.collector.answers.history import answer_history
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.collector.storage import aggregates
@@ -63,3 +67,22 @@ def test_the_estimates_of_the_demo_are_near_the_truth(tmp_path):
     # The largest days count more than the mean has it, which moves a product by some percent of itself at most.
     assert np.all(np.abs(estimate.frequencies - truth) < 6.5 * estimate.std_error + 0.1 * truth)
     service.database.close()
+
+
+def test_the_lines_of_the_history_agree_with_the_table():
+    """The mean of each line over all shoppers is the number in the table, and no stable product seems to fade."""
+    plan, rng = demo.demo_plan(), np.random.default_rng(1)
+    first = date(2026, 11, 1)
+    days = {}
+    for day in range(demo.PAST_DAYS):
+        held = rng.multinomial(demo.USERS_A_DAY, demo.popularity(day / demo.PAST_DAYS))
+        days[first + timedelta(days=day)] = plan.simulate(held, seed=day)
+    lines = answer_history(plan, days, minimum=demo.TERMS.minimum).content()
+    table = merged(plan, days.values()).estimate().calibrate()
+    overall = dict(zip(plan.domain.items, table.shares.tolist(), strict=True))
+    moving = {plan.domain.items[place] for place in demo._TRENDS}
+    for line in lines["series"]:
+        shares = np.array(line["frequency"]) / demo.USERS_A_DAY
+        assert shares.mean() == pytest.approx(overall[line["item"]], rel=0.01)
+        if line["item"] not in moving:
+            assert np.abs(shares / overall[line["item"]] - 1).max() < 0.25

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 
 import pytest
-from paths import ROOT
 from running import ITEMS, running
 
+import localdp
 from localdp.advice import advise
-from localdp.collector.routes.pages import DASHBOARD, POLICY, client_folder, files_in
+from localdp.collector.routes import pages
+from localdp.collector.routes.pages import DASHBOARD, POLICY, client_files, files_in
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +35,56 @@ def test_every_file_is_served_with_the_strict_policy_and_kept_by_browsers(collec
 
 
 def test_pages_of_other_sites_may_import_the_client_and_not_the_dashboard(collector):
-    for name in files_in(client_folder()):
+    for name in client_files():
         answer = collector.client.get(f"/client/{name}")
-        assert answer.headers["content-type"].startswith("text/javascript")
+        assert answer.headers["content-type"].startswith(
+            "application/json" if name == "files.json" else "text/javascript"
+        )
         assert answer.headers["access-control-allow-origin"] == "*"
     assert "access-control-allow-origin" not in collector.client.get("/dashboard/app.js").headers
+
+
+def test_the_client_is_one_file_with_its_version_and_integrity(collector):
+    for name, file in collector.client.get("/client/files.json").json().items():
+        answer = collector.client.get(file["path"])
+        assert answer.status_code == 200, name
+        assert localdp.__version__ in file["path"]
+        digest = base64.b64encode(hashlib.sha384(answer.content).digest()).decode()
+        assert file["integrity"] == f"sha384-{digest}"
+        again = collector.client.get(file["path"], headers={"If-None-Match": answer.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+    newest = collector.client.get(f"/client/localdp-{localdp.__version__}.js")
+    assert collector.client.get("/client/index.js").content == newest.content
+
+
+def test_a_browser_gets_the_client_compressed(collector):
+    address = f"/client/localdp-{localdp.__version__}.js"
+    plain = collector.client.get(address, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    packed = collector.client.get(address, headers={"Accept-Encoding": "gzip, deflate"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.content == plain.content  # httpx unpacks it
+    assert int(packed.headers["content-length"]) < len(plain.content) / 2
+    with collector.client.stream("GET", address, headers={"Accept-Encoding": "gzip, br"}) as best:
+        assert best.headers["content-encoding"] == "br"
+        assert b"".join(best.iter_raw()) == (pages.CLIENT / f"localdp-{localdp.__version__}.js.br").read_bytes()
+
+
+def test_a_release_is_kept_for_a_year_and_a_development_version_is_asked_for(collector, monkeypatch):
+    own = client_files()["index.js"]
+    release = {**client_files(), "localdp-1.2.3.js": own, "localdp-1.3.0.dev0.js": own}
+    monkeypatch.setattr(pages, "client_files", lambda: release)
+    kept = collector.client.get("/client/localdp-1.2.3.js").headers["cache-control"]
+    assert kept == "public, max-age=31536000, immutable"
+    for name in ("index.js", "localdp-1.3.0.dev0.js", "files.json"):
+        assert collector.client.get(f"/client/{name}").headers["cache-control"] == "no-cache"
+
+
+def test_a_version_that_is_not_there_says_which_one_is(collector):
+    answer = collector.client.get("/client/localdp-9.9.9.js")
+    assert (answer.status_code, answer.json()["code"]) == (404, "no-such-version")
+    assert localdp.__version__ in answer.json()["detail"]
+    assert answer.headers["access-control-allow-origin"] == "*"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +116,9 @@ def test_no_file_has_inline_code_or_asks_another_server():
 
 def test_files_of_the_dashboard_stay_small():
     sizes = {name: len(file.body) for name, file in files_in(DASHBOARD).items()}
-    assert sum(sizes.values()) < 100_000
+    assert sum(sizes.values()) < 190_000
     longest = max(DASHBOARD.glob("*.js"), key=lambda path: len(path.read_text("utf-8").splitlines()))
     assert len(longest.read_text("utf-8").splitlines()) <= 400
-
-
-def test_the_wheel_brings_the_client():
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert 'force-include = { "js/src" = "localdp/collector/javascript" }' in text
 
 
 def test_advice_is_that_of_the_library(collector):
@@ -91,7 +134,7 @@ def test_advice_is_that_of_the_library(collector):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("items=5&users=10", "advice needs the number of items"),
+        ("items=5&users=10", "epsilon is missing"),
         ("items=5&users=10&epsilon=99", "epsilon"),
         ("items=1&users=10&epsilon=1", "item"),
         ("items=x&users=10&epsilon=1", "items"),

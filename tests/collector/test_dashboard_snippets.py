@@ -40,7 +40,7 @@ def texts(chromium, collector, plan):
     """The snippets as the page shows them."""
     context = chromium.new_context()
     page = context.new_page()
-    page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}")
+    page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}/send")
     sign_in(page, collector.tokens["read"])
     found = {}
     for name in ("Web", "Python", "curl", "Try it"):
@@ -65,6 +65,31 @@ def test_the_snippet_for_the_web_sends_a_report(chromium, collector, plan, texts
             )
 
     _one_more(collector, plan, send)
+
+
+def test_the_snippet_with_the_question_draws_it(chromium, collector):
+    asked = {"items": [FIRST, "tea"], "other": "something else", "question": "Which </main> one?", "epsilon": 2.0}
+    plan = collector.collection(**asked)
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}/send")
+    sign_in(page, collector.tokens["read"])
+    page.get_by_role("tab", name="Question").click()
+    text = page.locator("pre code").inner_text()
+    context.close()
+    with another_site(chromium, f"<!doctype html><title>shop</title><main>{text}</main>") as page:
+        page.locator("localdp-question").get_by_text("something else").wait_for()
+        assert "Which </main> one?" in page.locator("localdp-question").inner_text()
+
+
+def test_a_browser_refuses_a_client_that_was_altered(chromium, collector, plan, texts):
+    altered = texts["Web"].replace('integrity="sha384-', 'integrity="sha384-AAAA')
+    assert altered != texts["Web"]
+    before = collector.state(plan)["reports"]
+    with another_site(chromium, f"<!doctype html><title>shop</title>{altered}") as page:
+        page.wait_for_function("document.readyState === 'complete'")
+        page.wait_for_timeout(200)
+    assert collector.state(plan)["reports"] == before
 
 
 @pytest.mark.parametrize(("name", "more"), [("Python", 1), ("curl", 1), ("Try it", 2_000)])

@@ -85,7 +85,7 @@ def test_devices_find_the_heavy_keys_and_a_restart_loses_nothing(database_url, t
         assert answer.json()["state"] == "done"
         assert answer.json()["rounds"][0]["reports"] == filled + len(answered)
         found = collector.ask("GET", route(made, "/result"), "read").json()
-        assert found["items"]["item"] == [str(key) for key in HEAVY]
+        assert found["items"]["item"] == [*(str(key) for key in HEAVY), "other"]
         # A deviation of an estimated frequency is about 41 users, and six of them are exceeded once in a billion times.
         assert abs(found["items"]["frequency"][0] - (KEYS == 40_000).sum()) < 6 * 41 + len(answered)
         table = collector.ask("GET", route(made, "/result?format=csv"), "read")
@@ -236,6 +236,19 @@ def test_the_same_discovery_again_is_the_same_and_other_terms_are_refused(collec
     assert [one["fingerprint"] for one in listed].count(made["fingerprint"]) == 1
 
 
+def test_what_anybody_may_know_of_the_values_is_in_the_document(collector):
+    body = {"epsilon": 4, "users": 20_000, "alphabet": "abc", "known": ["a", "cab"], "name": "letters"}
+    made = collector.ask("POST", "/v1/discoveries", json=body).json()
+    assert made["values"] == {"kind": "text", "most_bytes": 128, "known": 2}
+    assert 0.005 < made["reach"]["share"] < 0.1
+    assert "With 20,000 people, a value is found with probability 0.9" in made["reach"]["sentence"]
+    document = collector.ask("GET", route(made, "/document")).json()
+    assert document["values"]["known"] == ["a", "cab"]
+    assert [book["word"] for book in document["values"]["books"]] == [""]
+    examples = collector.ask("POST", "/v1/discoveries", json={"epsilon": 4, "users": 20_000, "examples": ["tea"]})
+    assert examples.status_code == 201
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -249,6 +262,8 @@ def test_the_same_discovery_again_is_the_same_and_other_terms_are_refused(collec
         ({**ASKED, "epsilon": "2"}, "epsilon"),
         ({**ASKED, "most_bytes": 8}, "give one of the two"),
         ({**ASKED, "title": "\x07"}, '"title" is text'),
+        ({**ASKED, "known": [1, 1]}, "every known value must be given once"),
+        ({"epsilon": 2, "users": 20_000, "alphabet": "a"}, "an alphabet is a text"),
     ],
 )
 def test_discoveries_that_make_no_sense_are_refused(collector, body, said):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import EstimatesQuery, Released, answer_estimates, fit, merged
+from localdp.collector.answers import EstimatesQuery, Released, Remembering, answer_estimates, fit, merged
 from localdp.errors import InvalidInputError, TooFewReportsError
 
 ITEMS = ["tea", "mil,k", 'wa"ter', "7", "süß"]
@@ -42,11 +42,26 @@ def test_the_document_has_the_numbers_of_the_library(aggregate):
     for share, users in (("share", calibrated.frequencies), ("share_low", low), ("share_high", high)):
         np.testing.assert_allclose(items[share], users / 10_000, atol=6e-8)
     assert document["n"] == 10_000
+    assert document["deviations"] == pytest.approx(1.281552)
     assert document["plan"] == aggregate.plan.fingerprint
     assert document["std_error"] == pytest.approx(estimate.std_error, abs=6e-4)
     assert document["significance_threshold"] == pytest.approx(estimate.significance_threshold(), abs=6e-4)
     assert document["prior"]["asked"] == "smooth"
     assert document["warnings"] == []
+
+
+def test_reports_of_the_same_people_are_not_those_of_more_people():
+    merged = ldp.Plan(ITEMS, "oue+sue", 2.0, once=1.0).simulate([5_000, 3_000, 1_500, 400, 100], seed=3)
+    for given, reports in (("4", 4), ("1-4", (1, 4))):
+        document, right = _document(merged, reports_per_person=given), merged.estimate(reports_per_person=reports)
+        assert document["n"] == right.n
+        assert document["std_error"] == pytest.approx(right.std_error, abs=6e-4)
+    assert document["std_error_share"] > _document(merged)["std_error_share"]
+    with pytest.raises(InvalidInputError, match="how many reports each person sent"):
+        EstimatesQuery.read({"reports_per_person": "many"})
+    kept = Remembering()
+    assert kept(merged, "auto").n == 10_000
+    assert kept(merged, "auto", reports=(4.0, 4.0)).n == 2_500
 
 
 def test_all_formats_hold_the_same_table(aggregate):
@@ -137,14 +152,14 @@ def test_an_answer_about_41270_items_is_valid_json_of_moderate_size():
     body = answer_estimates(ldp.Aggregate(plan, counts, n), EstimatesQuery(prior="power-law")).render().body
     items = json.loads(body)["items"]
     assert {len(column) for column in items.values()} == {d}
-    assert len(body) < 90 * d
+    assert len(body) < 110 * d
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ([("top", "0")], "top is a whole number of at least 1, not '0'"),
-        ([("top", "2000")], "top is at most 1,000, not 2000: leave it out"),
+        ([("top", "2000")], "top is at most 1,000, not 2,000"),
         ([("top", "1"), ("top", "2")], "top was given twice"),
         ([("from", "2026-13-01")], "from is a day in UTC, written as 2026-11-16, not '2026-13-01'"),
         ([("to", "20261101")], "to is a day in UTC"),

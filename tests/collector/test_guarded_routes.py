@@ -17,6 +17,7 @@ PUBLIC = {
     ("GET", "/v1/plans/{plan}/document"),
     ("GET", "/v1/studies/{study}/document"),
     ("GET", "/v1/studies/{study}/part"),
+    ("GET", "/v1/studies/{study}/wording"),
     ("GET", "/v1/discoveries/{discovery}/document"),
     ("GET", "/v1/discoveries/{discovery}/round"),
     ("GET", "/healthz"),
@@ -31,6 +32,7 @@ OPEN = {
     "/v1/plans/{plan}/document",
     "/v1/studies/{study}/document",
     "/v1/studies/{study}/part",
+    "/v1/studies/{study}/wording",
     "/v1/studies/{study}/parts/{part}/reports",
     "/v1/discoveries/{discovery}/document",
     "/v1/discoveries/{discovery}/round",
@@ -58,7 +60,7 @@ def _of_the_app(collector):
     return {
         (method, route.path): getattr(route.app, "route", None)
         for route in app.routes
-        if not route.path.startswith(("/dashboard/", "/client/"))  # files without data
+        if not route.path.startswith(("/dashboard/", "/client/", "/embed"))  # files without data
         for method in route.methods - {"HEAD", "OPTIONS"}
     }
 
@@ -214,7 +216,7 @@ def test_a_token_for_one_plan_is_good_for_no_other(collector):
 def test_tokens_are_stored_as_digests_and_shown_once(collector):
     made = collector.ask("POST", "/v1/tokens", json={"scope": "read", "name": "analyst"}).json()
     listed = collector.ask("GET", "/v1/tokens").json()["tokens"]
-    assert {"id", "name", "scope", "plan", "created", "revoked"} == set(listed[0])
+    assert {"id", "name", "scope", "plan", "created", "revoked", "expires", "used"} == set(listed[0])
     assert made["token"] not in str(listed)
     stored = b"".join(path.read_bytes() for path in collector.service.database.path.parent.iterdir())
     assert made["token"].encode() not in stored
@@ -232,7 +234,7 @@ def test_the_last_admin_token_stays(tmp_path):
 
 @pytest.mark.parametrize(
     "body",
-    ['{"scope": "all"}', "[]", '{"scope": "read", "name": "\\n"}', '{"scope": "read", "plan": "ab"}', '{"more": 1}'],
+    ['{"scope": "all"}', "[]", '{"scope": "read", "name": "\\n"}', '{"scope": "admin", "plan": "ab"}', '{"more": 1}'],
 )
 def test_tokens_that_make_no_sense_are_refused(collector, body):
     assert collector.ask("POST", "/v1/tokens", content=body).status_code == 422

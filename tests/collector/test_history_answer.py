@@ -1,4 +1,4 @@
-"""How items moved: every period from its own reports, gaps shown, thin periods withheld."""
+"""How items moved: all periods estimated together, gaps shown, thin periods withheld."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import HistoryQuery, Remembering, answer_history, fit
+from localdp.collector.answers import HistoryQuery, Remembering, answer_estimates, answer_history, fit, merged
 from localdp.errors import InvalidInputError, TooFewReportsError, UnknownItemError
 
 PLAN = ldp.Plan(["tea", "milk", 7, True], "oue", 3.0)
@@ -39,7 +39,7 @@ def test_every_day_of_the_range_is_there_and_thin_days_are_withheld(days):
     full, none = "estimated", "no reports"
     assert overview["status"] == [full, full, "withheld", none, none, full, none, none, full]
     assert overview["n"].tolist() == [1_000, 1_000, 5, 0, 0, 1_000, 0, 0, 1_000]
-    assert asked == [4_005, 1_000, 1_000, 1_000, 1_000]  # the whole range for its top items, and never the thin day
+    assert asked == [4_005, 4_000]  # the whole range for its top items, and all periods that are shown
     series = json.loads(answer.render().body)["series"]
     for item in series:
         for name, values in item.items():
@@ -47,15 +47,38 @@ def test_every_day_of_the_range_is_there_and_thin_days_are_withheld(days):
                 assert [value is None for value in values] == [status != full for status in overview["status"]]
 
 
-def test_the_numbers_of_a_period_are_those_of_its_own_reports(days):
-    answer = answer_history(PLAN, days, HistoryQuery(items=("milk", "true", "7"), level=0.8), minimum=1)
+def test_the_numbers_of_a_period_are_those_of_the_joint_history(days):
+    answer = answer_history(PLAN, days, HistoryQuery(items=("milk", "true", "7"), level=0.8), minimum=100)
     assert answer.items == ["milk", True, 7]
-    calibrated = days[_day(2)].estimate().calibrate()
-    low, high = calibrated.interval(0.8)
+    empty = ldp.Aggregate(PLAN)
+    shown = [days[_day(day)] if day in (1, 2, 6, 9) else empty for day in range(1, 10)]
+    second = ldp.history(shown)[1]
+    low, high = second.interval(0.8)
     series = answer.document()["series"][0]
-    assert series["frequency"][1] == pytest.approx(calibrated.frequencies[1], abs=6e-4)
-    assert (series["low"][1], series["high"][1]) == (low[1], high[1])
-    assert series["share"][1] == pytest.approx(calibrated.frequencies[1] / 1_000, abs=6e-7)
+    assert series["frequency"][1] == pytest.approx(second.frequencies[1], abs=6e-4)
+    assert (series["low"][1], series["high"][1]) == pytest.approx((low[1], high[1]), abs=6e-4)
+    assert series["share"][1] == pytest.approx(second.shares[1], abs=6e-7)
+    assert series["raw"][1] == pytest.approx(days[_day(2)].estimate().frequencies[1], abs=6e-4)
+
+
+def test_the_lines_agree_with_the_table_of_the_same_reports(days):
+    full = {day: aggregate for day, aggregate in days.items() if aggregate.n == 1_000}
+    series = answer_history(PLAN, full, minimum=100).document()["series"]
+    whole = merged(PLAN, full.values())
+    table = answer_estimates(whole).document()["items"]
+    for line in series:
+        shown = [share for share in line["share"] if share is not None]
+        assert np.mean(shown) == pytest.approx(table["share"][table["item"].index(line["item"])], abs=1e-5)
+
+
+def test_days_of_the_same_people_are_recognised_by_their_noise():
+    plan = ldp.Plan(60, "oue", 1.0)
+    day = plan.simulate([50] * 60, seed=1)
+    answer = answer_history(plan, {_day(1): day, _day(2): day, _day(3): day}, minimum=100)
+    assert "same people" in answer.remarks[0]
+    widths = np.array(answer.document()["series"][0]["share_high"]) - answer.document()["series"][0]["share_low"]
+    low, high = day.estimate().calibrate(warn=False).interval(0.9)
+    assert widths.mean() > 0.8 * float((high - low).mean()) / day.n
 
 
 def test_what_was_fitted_is_remembered_until_counts_change_or_others_take_its_place(days):
@@ -125,9 +148,9 @@ def test_a_table_has_a_row_for_each_period_and_item(days):
         ([("item", "Tea")], UnknownItemError, "differs from an item only in spaces, capitals"),
         ([("from", "1900-01-01")], InvalidInputError, "at most 1,000 periods, .* 46,334: ask for .* by=week"),
         ([("to", "9999-12-31"), ("by", "week")], InvalidInputError, "ask for fewer days$"),
-        ([("top", "101")], InvalidInputError, "at most 100 items at once, not 101"),
+        ([("top", "101")], InvalidInputError, "top is at most 100, not 101"),
         ([("item", "tea"), ("top", "1")], InvalidInputError, "leave one of them out"),
-        ([("threshold", "5")], InvalidInputError, "there is no parameter 'threshold': .* item$"),
+        ([("threshold", "5")], InvalidInputError, "there is no parameter 'threshold': there are by, from, to, item"),
     ],
 )
 def test_histories_that_cannot_be_given_are_sentences(days, parameters, error, message):

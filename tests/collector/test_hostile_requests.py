@@ -9,7 +9,7 @@ import time
 import pytest
 from running import ITEMS, running
 
-from localdp.collector import folding
+from localdp.collector import workers
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_an_id_that_is_given_twice_revokes_nothing(collector):
     first, second = (collector.ask("POST", "/v1/tokens", json={"scope": "read"}).json()["id"] for _ in range(2))
     answer = collector.ask("DELETE", f"/v1/tokens?id={first}&id={second}")
     assert answer.status_code == 422
-    assert "more than once" in answer.json()["detail"]
+    assert "given twice" in answer.json()["detail"]
     listed = {one["id"]: one for one in collector.ask("GET", "/v1/tokens").json()["tokens"]}
     assert listed[first]["revoked"] is None
     assert listed[second]["revoked"] is None
@@ -119,11 +119,11 @@ def test_a_plan_that_has_ended_is_still_found_by_the_same_request(collector):
 
 
 def test_counting_rests_for_some_seconds_at_most():
-    assert folding._rest(0.01, 0.5, behind=False) == 0.5
-    assert folding._rest(0.1, 0.5, behind=False) == pytest.approx(2.0)
-    assert folding._rest(0.1, 0.5, behind=True) == 0.2
-    assert folding._rest(30.0, 0.5, behind=False) == folding._rest(30.0, 0.5, behind=True) == 5.0
-    assert folding._rest(1.0, 60.0, behind=False) == 60.0
+    assert workers.rest(0.01, 0.5, behind=False) == 0.5
+    assert workers.rest(0.1, 0.5, behind=False) == pytest.approx(2.0)
+    assert workers.rest(0.1, 0.5, behind=True) == 0.2
+    assert workers.rest(30.0, 0.5, behind=False) == workers.rest(30.0, 0.5, behind=True) == 5.0
+    assert workers.rest(1.0, 60.0, behind=False) == 60.0
 
 
 def test_malformed_requests_are_counted(collector):

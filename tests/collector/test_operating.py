@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import shlex
-import shutil
 import sqlite3
 import subprocess
 import threading
@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from command import localdp
 from paths import ROOT
 from running import ITEMS, new_client, running
 
@@ -87,21 +88,60 @@ def _check_copy(copy, plan, load, before, until):
 
 
 def test_a_backup_of_sqlite_during_load_has_every_upload_that_was_acknowledged(tmp_path):
-    program, _, sql = _command("sqlite3")
-    path, copy = tmp_path / "collector.db", tmp_path / "copy.db"
-    sql, replaced = re.subn(r"INTO '[^']+'", f"INTO '{copy}'", sql)
-    assert replaced == 1
+    path, copy, other = tmp_path / "collector.db", tmp_path / "copy.db", tmp_path / "other.db"
+    backup, restore = (_command(f"localdp {word}") for word in ("backup", "restore"))
     with running(path) as collector:
         plan = collector.collection()
         with Load([collector], plan) as load:
             before = set(load.acknowledged)
-            if shutil.which(program):
-                subprocess.run([program, path, sql], check=True, timeout=60)  # noqa: S603
-            else:
-                sqlite3.connect(path).execute(sql)
+            done = localdp("backup", copy, *backup[3:-1], path, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
             until = set(load.sent)
             load.wait_for(10)
-    _check_copy(copy, plan, load, before, until)
+        running_still = localdp("restore", copy, *restore[3:-2], path, "--force", cwd=tmp_path)
+        assert (running_still.returncode, "another collector uses" in running_still.stderr) == (2, True)
+    with running(other) as elsewhere:  # what is there is replaced, with what lies beside it
+        gone = elsewhere.collection(epsilon=1.0)
+        elsewhere.upload(gone, gone.privatize(["tea"]).to_bytes())
+    assert localdp("restore", copy, "--db", other, cwd=tmp_path).returncode == 2
+    done = localdp("restore", copy, *restore[3:-2], other, "--force", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir() if one.name.startswith("other")) == [
+        "other.db",
+        "other.db-lock",
+    ]
+    assert other.stat().st_mode & 0o777 == copy.stat().st_mode & 0o777 == 0o600
+    _check_copy(other, plan, load, before, until)
+
+
+def test_what_is_no_backup_is_refused(tmp_path):
+    path, copy = tmp_path / "collector.db", tmp_path / "copy.db"
+    with running(path) as collector:
+        plan = collector.collection()
+        collector.upload(plan, plan.privatize(["tea"] * 50).to_bytes())
+        assert localdp("backup", copy, "--db", path, cwd=tmp_path).returncode == 0
+        assert localdp("backup", copy, "--db", path, cwd=tmp_path).returncode == 2  # it exists
+        in_use = localdp("restore", path, "--db", "new.db", cwd=tmp_path)
+        assert (in_use.returncode, "a database in use" in in_use.stderr) == (2, True)
+        assert collector.upload(plan, plan.privatize(["tea"]).to_bytes()).status_code == 201
+    good = copy.read_bytes()
+    empty, text, torn, newer = (tmp_path / name for name in ("empty.db", "text.db", "torn.db", "newer.db"))
+    empty.write_bytes(b"")
+    text.write_text("not a database")
+    torn.write_bytes(good[: len(good) // 2])
+    newer.write_bytes(good)
+    with sqlite3.connect(newer) as database:
+        database.execute("UPDATE schema_version SET version = 99")
+    database.close()
+    for wrong in (empty, text, torn, newer, tmp_path / "nothing.db", tmp_path):
+        shown = localdp("restore", wrong, "--db", path, "--force", cwd=tmp_path)
+        assert (shown.returncode, shown.stderr.count("\n")) == (2, 1), wrong
+    assert localdp("backup", "x.db", "--db", "nothing.db", cwd=tmp_path).returncode == 2
+    for command in (("backup", "x.db"), ("restore", copy)):
+        shown = localdp(*command, "--db", "postgresql://localhost/x", cwd=tmp_path)
+        assert (shown.returncode, "pg_" in shown.stderr) == (2, True)
+    with running(path) as collector:
+        assert collector.state(plan)["reports"] == 51
 
 
 def test_two_collectors_on_one_postgresql_and_a_dump_during_load(postgres, tmp_path):
@@ -149,7 +189,8 @@ def test_an_older_database_is_upgraded_at_the_start_and_a_newer_one_is_refused(d
 
 
 def test_every_metric_on_the_page_exists(tmp_path):
-    named = set(re.findall(r"localdp_[a-z_]+[a-z]", PAGE))
+    grafana = (ROOT / "deploy" / "grafana.json").read_text("utf-8")
+    named = set(re.findall(r"localdp_[a-z_]+[a-z]", PAGE + grafana))
     with running(tmp_path / "collector.db") as collector:
         collector.client.get("/healthz")
         text = collector.client.get("/metrics").text
@@ -161,11 +202,18 @@ def test_every_metric_on_the_page_exists(tmp_path):
 def test_the_files_in_deploy_agree_with_the_command_and_its_limits():
     from localdp.cli.serve import command
 
-    service = (ROOT / "deploy" / "localdp.service").read_text("utf-8")
+    service, template = (
+        (ROOT / "deploy" / name).read_text("utf-8") for name in ("localdp.service", "localdp@.service")
+    )
+    hardened = re.findall(r"^(?:Protect|Private|Restrict|SystemCall|NoNew|Capability|Limit|Memory).*$", service, re.M)
+    assert len(hardened) > 15
+    assert all(line in template for line in hardened)
+    assert "--port %i" in template
+    json.loads((ROOT / "deploy" / "grafana.json").read_text("utf-8"))
     container = (ROOT / "deploy" / "Containerfile").read_text("utf-8")
     nginx = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
     known = {f"--{name.replace('_', '-')}" for name in command.__annotations__}
-    for text in (service, container, PAGE):
+    for text in (service, template, container, PAGE):
         used = {
             option for line in re.findall(r"localdp\"?,? \"?serve.*", text) for option in re.findall(r"--[a-z-]+", line)
         }

@@ -18,43 +18,69 @@ from localdp.collector.storage.database import Where
 DAY = 86_400
 
 
-def row(day, n, *, released=False, block=None, changes=None, standing=COUNTED):
-    return Day(day, standing, released, block, n, 0, n if changes is None else changes, 1)
+def row(day, n, *, released=False, block=None, changes=None, standing=COUNTED, segment=""):
+    return Day(day, standing, released, block, n, 0, n if changes is None else changes, 1, segment)
+
+
+def days_of(change):
+    return tuple(day for _, day in change.cells)
 
 
 def test_days_with_enough_are_blocks_and_thin_days_wait_for_others():
     rows = [row(1, 100), row(2, 60), row(3, 500), row(4, 30), row(5, 20), row(6, 99)]
-    found = {(change.block, change.days) for change in releases.due(rows, 100, today=6)}
+    found = {(change.block, days_of(change)) for change in releases.due(rows, 100, today=6)}
     assert found == {(1, (1,)), (3, (3,)), (2, (2, 4, 5))}  # day 6 is not over
     assert releases.due(rows[5:], 100, today=6) == []
+    assert releases.due([row(5, 60), row(6, 60)], 100, today=6) == []  # together they have enough, and day 6 goes on
     assert releases.due(rows[5:], 100, today=7) == []
-    assert [change.days for change in releases.due(rows[5:], 1, today=6)] == [(6,)]
+    assert [days_of(change) for change in releases.due(rows[5:], 1, today=6)] == [(6,)]
 
 
 def test_a_block_changes_only_by_the_minimum_and_is_withdrawn_below_it():
     seen = [row(1, 100, released=True, block=1, changes=0), row(2, 50, released=True, block=1, changes=0)]
     assert releases.due([*seen, row(1, 60), row(2, 39)], 100, 9) == []
     (change,) = releases.due([*seen, row(1, 60), row(2, 40)], 100, 9)
-    assert (change.days, change.withdraws) == ((1, 2), False)
+    assert (days_of(change), change.withdraws) == ((1, 2), False)
     (change,) = releases.due([*seen, row(1, -80, changes=100)], 100, 9)  # 70 are left
     assert change.withdraws
     (change,) = releases.due([*seen, row(1, -100, changes=100), row(2, -50, changes=50)], 100, 9)
     assert not change.withdraws  # nothing is left, so nothing is told
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_every_way_to_subtract_gives_the_minimum_or_nothing(seed, tmp_path):
-    """Random additions and removals on random days; after each, all ranges are asked for and compared."""
+def test_few_reports_of_a_segment_wait_for_their_own_and_then_join_those_of_others():
+    few = [row(1, 60, segment="ios"), row(1, 70, segment="android"), row(2, 50, segment="ios"), row(2, 20)]
+    (change,) = releases.due(few, 100, today=3)
+    assert change.cells == (("ios", 1), ("ios", 2))
+    left = [few[1], few[3]]
+    assert releases.due(left, 80, today=9) == []
+    (change,) = releases.due(left, 80, today=10)
+    assert (change.cells, change.block) == ((("android", 1), ("", 2)), releases.MIXED + 1)
+    assert releases.due(left, 91, today=10) == []
+    seen = {"released": True, "block": change.block}
+    mixed = (row(1, 70, segment="android", **seen), row(2, 20, **seen))
+    assert releases.segment_of(mixed) == ""
+    own = (row(2, 100, released=True, block=2, segment="ios"),)
+    assert releases.segment_of(own) == "ios"
+    assert releases.by_days([own, mixed]) == {(1, 2): {("ios", 2), ("", change.block)}}
+    assert releases.whole_blocks([*mixed, *own], 2, 2, COUNTED) == [own]  # a part of the mixed one is outside
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_every_way_to_subtract_gives_the_minimum_or_nothing(seed, tmp_path, monkeypatch):
+    """Random additions and removals in random segments and days; after each, everything is asked for and compared."""
     rng = np.random.default_rng(seed)
     minimum, where = int(rng.integers(2, 40)), Where(1)
+    segments = ("",) if seed < 6 else ("", "ios", "android")
+    monkeypatch.setattr(releases, "PATIENCE", 1)  # so that there are mixed blocks within six days
     database = open_database(str(tmp_path / "x.db"))
-    live: dict[tuple[int, int], list[int]] = {}  # by day and standing: a one-hot column for each report
+    live: dict[tuple[str, int, int], list[int]] = {}  # by segment, day and standing: a column for each report
     shown: list[frozenset[tuple[int, int, int]]] = [frozenset()]
     names = itertools.count()
     for today in range(6):
         for _ in range(int(rng.integers(1, 8))):
             day, standing = int(rng.integers(0, today + 1)), int(rng.choice([COUNTED, COUNTED, SUSPECT]))
-            column = live.setdefault((day, standing), [])
+            segment = str(rng.choice(segments))
+            column = live.setdefault((segment, day, standing), [])
             size, counts = int(rng.integers(1, 30)), np.zeros(4_000, np.int64)
             if rng.random() < 0.3 and len(column) > size:
                 gone = [column.pop(int(rng.integers(0, len(column)))) for _ in range(size)]
@@ -65,20 +91,22 @@ def test_every_way_to_subtract_gives_the_minimum_or_nothing(seed, tmp_path):
                 column.extend(new)
                 counts[new] = 1
             with database.writing() as session:
-                aggregates.add(session, where, day, size, counts, standing=standing)
+                place = where._replace(segment=segment)
+                aggregates.add(session, place, day, size, counts, standing=standing)
                 for change in releases.due(aggregates.days(session, where), minimum, today):
-                    for one in change.days:
-                        aggregates.move(
-                            session, where, one, change.standing, None if change.withdraws else change.block
-                        )
+                    for one, of_day in change.cells:
+                        block = None if change.withdraws else change.block
+                        aggregates.move(session, where._replace(segment=one), of_day, change.standing, block)
             with database.reading() as session:
                 rows = aggregates.days(session, where)
                 for standing, first, last in itertools.product((COUNTED, SUSPECT), range(today + 1), range(today + 1)):
                     blocks = releases.whole_blocks(rows, first, last, standing)
-                    n, counts = aggregates.merged(session, where, [one for block in blocks for one in block], 4_000)
-                    assert counts.sum() == n
-                    assert set(np.unique(counts)) <= {0, 1}
-                    shown.append(frozenset((standing, 0, int(place)) for place in np.flatnonzero(counts)))
+                    for asked in (None, *segments):
+                        some = [one for block in blocks if asked in (None, releases.segment_of(block)) for one in block]
+                        n, counts = aggregates.merged(session, where, some, 4_000)
+                        assert counts.sum() == n
+                        assert set(np.unique(counts)) <= {0, 1}
+                        shown.append(frozenset((standing, 0, int(place)) for place in np.flatnonzero(counts)))
     for one, two in itertools.combinations(set(shown), 2):
         if one <= two:  # what only a subtraction tells
             assert not one ^ two or len(one ^ two) >= minimum

@@ -204,9 +204,10 @@ def test_when_there_is_little_room_the_likeliest_are_kept():
 
 def test_the_least_likely_are_dropped_as_long_as_little_is_lost():
     kept = Kept(np.arange(5), np.arange(5), np.arange(5.0), np.array([0.9, 0.02, 0.03, 0.8, 0.001]))
-    assert belief.best(kept, PRICE, 9, spare=0.05).prefix.tolist() == [0, 3, 2]
-    assert belief.best(kept, PRICE, 9, spare=0.06).prefix.tolist() == [0, 3]
-    assert belief.best(kept.take(slice(0, 0)), PRICE, 9, spare=0.05).prefix.tolist() == []
+    assert belief.without_spare(kept, kept.probabilities, 0.05).prefix.tolist() == [0, 3, 2]
+    assert belief.without_spare(kept, kept.probabilities, 0.06).prefix.tolist() == [0, 3]
+    nothing = kept.take(slice(0, 0))
+    assert belief.without_spare(nothing, nothing.probabilities, 0.05).prefix.tolist() == []
 
 
 def test_very_many_promising_cells_are_cut_to_those_that_exceed_their_limit_most(monkeypatch):
@@ -226,3 +227,17 @@ def test_a_prior_that_sees_heavy_cells_only_leaves_room_for_chance():
     masses = GRID.prior(Everything(), 50_000)
     assert masses[0] == pytest.approx(0.5)
     assert masses.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("users", "q"), [(300, 1 / 55), (4_800, 1 / 55), (50_000, 1 / 8)])
+def test_chance_excesses_of_small_counts_are_as_frequent_as_residuals_say(users, q):
+    """The binomial law itself beside the corrected residual, up to six standard errors."""
+    from scipy.stats import binom, norm
+
+    noise = Noise(users, 1.0, 0.0, (1 - 2 * q) / math.sqrt(users * q * (1 - q)))
+    for z in (2.0, 4.0, 5.0, 6.0):
+        count = math.ceil(users * q + z * math.sqrt(users * q * (1 - q)))
+        residual = (count - 0.5 - users * q) / math.sqrt(users * q * (1 - q))
+        exact = binom.sf(count - 1, users, q)
+        assert norm.sf(noise.gaussian(residual)) == pytest.approx(exact, rel=0.05)
+    assert norm.sf(residual) < 0.8 * exact  # what a Gaussian says

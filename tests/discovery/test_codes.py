@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from localdp.discovery.books import IMPOSSIBLE
 from localdp.discovery.codes import Keys, Text, code_named
-from localdp.discovery.huffman import IMPOSSIBLE, code_lengths, code_words
-from localdp.discovery.symbols import END, is_written_so, octets, symbols_of
+from localdp.discovery.symbols import END, first_books, octets
 from localdp.errors import InvalidInputError
 
 
@@ -19,15 +19,27 @@ def bits_of(row, length):
     return f"{int.from_bytes(row.tobytes(), 'big'):0{8 * row.size}b}"[:length]
 
 
+FIRST = first_books().books[0]
+
+
+def symbols_of(text):
+    """A text as symbols of the first code, with the end mark."""
+    found, start = [], 0
+    while start < len(text):
+        found.append(FIRST.next_symbol(text, start))
+        start += len(found[-1])
+    return [*found, b""]
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from([octets()[symbol] for symbol in range(32, len(octets()))]), max_size=12))
 def test_every_text_is_written_in_one_way(pieces):
     text = b"".join(pieces)
     symbols = symbols_of(text)
-    assert b"".join(octets()[symbol] for symbol in symbols) == text
-    assert all(is_written_so(symbols[:count]) for count in range(len(symbols) + 1))
-    given_so = [octets().index(piece) for piece in pieces if piece] + [END]
-    assert is_written_so(given_so) == (given_so == symbols)
+    assert b"".join(symbols) == text
+    assert all(FIRST.is_written_so(symbols[:count], text) for count in range(len(symbols) + 1))
+    given_so = [piece for piece in pieces if piece] + [b""]
+    assert FIRST.is_written_so(given_so, text) == (given_so == symbols)
 
 
 @settings(deadline=None, max_examples=60)
@@ -35,10 +47,11 @@ def test_every_text_is_written_in_one_way(pieces):
 def test_texts_come_back(texts):
     code = Text(most_bytes=32)
     encoded = code.encode(texts)
-    for row, length, out, text in zip(encoded.rows, encoded.lengths.tolist(), encoded.outside, texts, strict=True):
+    columns = (column[encoded.places] for column in (encoded.rows, encoded.lengths, encoded.outside))
+    for row, length, out, text in zip(*columns, texts, strict=True):
         assert out == (not text.isascii() and "\ud800" <= max(text) <= "\udfff")
         if length <= 192:
-            assert code.decode(row.tobytes(), length) == text
+            assert code.decode(row.tobytes(), int(length)) == text
 
 
 @pytest.mark.parametrize("bits", [1, 8, 13, 48, 64])
@@ -105,11 +118,11 @@ def test_keys_have_1_to_64_bits(bits):
 
 
 def test_the_code_of_texts_is_complete_and_no_word_begins_another():
-    words = sorted(f"{word:0{size}b}" for word, size in code_words())
-    assert sum(2.0**-size for size in code_lengths()) == 1
+    words = sorted(f"{word:0{size}b}" for word, size in FIRST.words.values())
+    assert sum(2.0**-size for size in FIRST.lengths) == 1
     assert not any(later.startswith(word) for word, later in pairwise(words))
     assert len(words) == len(octets()) > END
-    assert max(code_lengths()) <= 16
+    assert max(FIRST.lengths) <= 16
 
 
 def test_common_words_take_few_bits():
@@ -139,7 +152,7 @@ def test_behind_the_end_mark_there_are_only_zeros():
 
 
 def test_bytes_that_no_text_begins_with_are_not_plausible():
-    code, words = Text(16), code_words()
+    code, words = Text(16), [FIRST.words[symbol] for symbol in octets()]
 
     def written(symbols):
         number = length = 0
@@ -160,5 +173,5 @@ def test_codes_are_read_from_their_documents():
     for code in (Keys(48), Text(12)):
         assert code_named(code.document()).document() == code.document()
     for document in ({}, {"kind": "keys", "bits": 0}, Text(12).document() | {"code": [1, 2]}, {"kind": "text"}, None):
-        with pytest.raises(InvalidInputError, match=r"keys with their number of bits|the number of bits|most_bytes"):
+        with pytest.raises(InvalidInputError, match=r"values are keys with|the number of bits|most_bytes"):
             code_named(document)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from small_discovery import HEAVY, answered, keys, small
@@ -35,7 +37,7 @@ def test_the_heavy_keys_are_found_with_their_frequencies():
     assert (found.probabilities > 0.9).all()
     assert len(found) == 4
     assert str(found).startswith("4 values found among 20,000 users, epsilon 4, intervals of 90%\n")
-    assert list(found.table().columns) == ["item", "frequency", "share", "low", "high", "probability"]
+    assert list(found.table().columns) == ["item", "frequency", "share", "low", "high", "probability", "kind"]
 
 
 @pytest.mark.slow
@@ -76,12 +78,80 @@ def test_texts_that_are_too_long_take_part_and_are_not_found():
     assert found.frequencies[0] == pytest.approx(3_000, abs=700)
 
 
-def test_a_text_that_the_rounds_cannot_finish_is_named_by_its_beginning():
-    words = ["a rather long text"] * 8_000 + ["tea"] * 8_000
+def test_a_text_beyond_the_plan_is_followed_to_its_end():
+    words = ["a rather long text indeed"] * 15_000 + ["tea"] * 15_000
     found = ldp.discover(words, epsilon=4.0, top=2, seed=2)
+    assert set(found.items) == {"tea", words[0]}
+    assert found.beginnings == ()
+
+
+@pytest.mark.slow
+def test_texts_that_part_beyond_the_plan_are_listed_by_their_beginning():
+    rng = np.random.default_rng(5)
+    ends = ["".join(chr(97 + letter) for letter in row) for row in rng.integers(0, 26, (8_000, 8)).tolist()]
+    words = [f"a rather long text with {end}" for end in ends] + ["tea"] * 12_000
+    found = ldp.discover(words, epsilon=4.0, top=2, seed=3)
     assert found.items == ["tea"]
-    assert "too long to be found whole in 5 rounds; they begin with 'a rather" in found.notes[0]
-    assert set(ldp.discover(words[4_000:12_000], epsilon=4.0, top=2, seed=2, rounds=8).items) == {"tea", words[0]}
+    assert found.beginnings
+    assert all("a rather long text with ".startswith(text[:-3]) for text in found.beginnings)
+    assert f"begin with {found.beginnings[0]!r}" in str(found)
+    table = found.table()
+    assert table["kind"] == ["value", *["beginning"] * len(found.beginnings), "other"]
+    assert table["frequency"].sum() == pytest.approx(20_000)
+    assert 1_000 < table["frequency"][1:-1].sum() < 9_500  # some of the letters that follow, or all
+
+
+def test_known_values_need_fewer_users_and_the_others_are_counted():
+    """2% of 20,000 users hold each of ten words: too few to find them bit by bit, and enough to count them."""
+    words = [f"known {letter}" for letter in "abcdefghij"]
+    held = np.random.default_rng(1).choice([*words, "tea"], 20_000, p=[*[0.02] * 10, 0.8]).tolist()
+    dictionary = [*words, *(f"never {number}" for number in range(200))]
+    found = ldp.discover(held, epsilon=3.0, top=12, seed=1, known=dictionary)
+    assert set(found.items) == {*words, "tea"}
+    low, high = found.interval(0.9999)
+    assert all(low[place] <= held.count(word) <= high[place] for place, word in enumerate(found.items))
+    assert len(ldp.discover(held, epsilon=3.0, top=12, seed=1)) < 5
+    other = found.other(0.9999)
+    assert other.low <= 0 <= other.high
+
+
+def test_a_discovery_with_known_values_is_saved_and_asks_no_round_without_their_cells(tmp_path):
+    discovery = ldp.Discovery(bits=16, epsilon=4.0, users=20_000, top=3, known=[7, 40_000, (1 << 16) - 1])
+    assert ldp.Discovery.from_json(discovery.to_json()).to_json() == discovery.to_json()
+    asked = discovery.round
+    assert asked.question.read([40_000, 8]).items.tolist() == [(1 << 16) + 1, 8]
+    values = np.repeat([40_000, 7, 123], [5_000, 3_000, 2_000])
+    aggregate = asked.plan.aggregate(asked.privatize(values, seed=1))
+    following = discovery.advance(aggregate, asked)
+    following.save(tmp_path / "state")
+    assert np.array_equal(ldp.Discovery.load(tmp_path / "state")._history.known, following._history.known)
+    assert following._history.known[1] == pytest.approx(0.5, abs=0.05)
+    without = ldp.Discovery(bits=16, epsilon=4.0, users=20_000, top=3).round
+    document = json.loads(without.to_json()) | {"discovery": discovery.fingerprint}
+    with pytest.raises(PlanError, match="does not have a cell for each of the values"):
+        discovery.part_in(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": ["tea", "tea"]}, "every known value must be given once"),
+        ({"known": ["x" * 200]}, "is among the known values, and no value"),
+        ({"known": [7], "bits": 2}, "7 is among the known values|is among the known"),
+        ({"alphabet": "a"}, "an alphabet is a text of two or more different characters"),
+        ({"alphabet": "ab", "examples": ["a"]}, "an alphabet or of examples"),
+        ({"examples": []}, "examples are a list of texts"),
+        ({"alphabet": "ab", "bits": 8}, "give one of the two"),
+    ],
+)
+def test_what_is_known_beforehand_is_checked(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        ldp.Discovery(epsilon=2.0, users=100_000, **options)
+
+
+def test_a_discovery_that_would_find_nothing_is_refused():
+    with pytest.raises(TooFewReportsError, match="nothing would be found, not even a value that half of them hold"):
+        ldp.Discovery(epsilon=0.2, users=2_000)
 
 
 def test_values_without_heavy_hitters_give_an_empty_list():

@@ -37,17 +37,15 @@ def test_cells_are_those_of_the_definition(kind, position, bits):
     else:
         code = Text(8)
         encoded = code.encode(["a", "", "tea", "ten", "te", "milk", "coffee", "x" * 9, None, "eat", "tee", "o"] * 3)
-    chosen = np.unique(rng.choice(len(encoded), 20))
+    chosen = np.unique(rng.choice(len(encoded.rows), 20))
     whole = encoded.lengths[chosen] <= position
     opened = np.unique(prefix_rows(encoded.rows[chosen[~whole & ~encoded.outside[chosen]]], position), axis=0)[
         : 1 if position == 0 else None
     ]
     finished = np.unique(prefix_rows(encoded.rows[chosen[whole & ~encoded.outside[chosen]]], position), axis=0)
     candidates = Candidates(position, bits, opened, finished)
-    expected = [
-        defined_index(candidates, row, length, outside)
-        for row, length, outside in zip(encoded.rows, encoded.lengths, encoded.outside, strict=True)
-    ]
+    columns = (column[encoded.places] for column in (encoded.rows, encoded.lengths, encoded.outside))
+    expected = [defined_index(candidates, *given) for given in zip(*columns, strict=True)]
     assert candidates.indices(encoded).tolist() == expected
     assert len(set(expected)) > 1
     assert max(expected) < candidates.cells

@@ -29,11 +29,11 @@ def test_keys_are_asked_as_planned():
         assert planned.bits(position, 40) == design.bits[number]
         assert planned.left(position) == 4 - number
         assert not planned.is_short(position, used, 1)
-        span = planned.span(position, used, 40, short=False)
+        span = planned.span(position, used, np.full(40, 0.01), short=False)
         assert span.first == used
         assert span.share == pytest.approx(design.shares[number] / 100, abs=1e-5)
         used = span.end
-    last = planned.span(48, used, 0, short=False)
+    last = planned.span(48, used, np.zeros(0), short=False)
     assert (last.first, last.end) == (used, PLACES)
 
 
@@ -41,13 +41,26 @@ def test_few_open_texts_are_asked_for_more_bits_and_of_few_users_first():
     planned = schedule()
     assert planned.bits(36, 100) == 15
     assert planned.bits(36, 1) == 21
-    assert planned.bits(500, 1) == 0  # the planned bits are over
+    assert planned.bits(500, 1) == 12  # the planned bits are over, and somebody is followed
+    assert planned.bits(500, 0) == 0
     assert planned.is_short(36, 0, 4)
     assert not planned.is_short(36, 0, 5)
     assert not planned.is_short(0, 0, 1)
     assert not schedule(users=100_000).is_short(36, 0, 1)  # a small group would be as large as a usual one
-    users = planned.span(36, 0, 1, short=True).share * 2_000_000
+    users = planned.span(36, 0, np.ones(1), short=True).share * 2_000_000
     assert np.sqrt(0.724 / users) == pytest.approx(DESIGN.reach / 3, rel=0.01)
+
+
+def test_values_beyond_the_plan_are_followed_if_that_takes_few_users():
+    planned = schedule()
+    end, used = sum(DESIGN.bits), PLACES * 9 // 10
+    shares = np.array([0.5, 0.02, 0.001])
+    assert planned.followed(end, used, shares).tolist() == [True, True, False]
+    assert not planned.followed(end, PLACES * 96 // 100, shares).any()  # half of the last group is kept
+    users = planned.span(end, used, shares[1:2], short=False).share * 2_000_000
+    assert 0.02 / np.sqrt(0.724 / users) == pytest.approx(5.5, rel=0.01)
+    keys = Schedule(Keys(48), best_design(48, 2_000_000, 2.0, 20, alike=False), 2_000_000, 0.724)
+    assert not keys.followed(48, used, shares).any()
 
 
 def test_users_that_short_rounds_leave_go_to_the_others():

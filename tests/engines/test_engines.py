@@ -16,11 +16,11 @@ from command import localdp
 
 import localdp as ldp
 from localdp import files
-from localdp.engines import check_engine, connect, local, release
+from localdp.engines import check_engine, connect, local, privatizing
 from localdp.engines.check import ENGINE_CHECKS
 from localdp.engines.file_parts import count_parts, tasks_of
 from localdp.engines.local import LocalEngine
-from localdp.engines.release import write_part
+from localdp.engines.privatizing import write_part
 from localdp.errors import InvalidInputError, PlanMismatchError, WireError
 
 
@@ -159,7 +159,7 @@ def test_each_batch_of_values_has_a_keystream_of_its_own(monkeypatch):
     batches = [pa.record_batch({"value": pa.array([3, 4])}) for _ in range(5)]
     for attempt in range(2):
         for batch in batches:
-            release.reports_of(batch.column(0), plan, "value")
+            privatizing.reports_of(batch.column(0), plan, "value")
         assert len(set(keys)) == len(keys) == 5 * (attempt + 1)
 
 
@@ -203,7 +203,7 @@ def test_the_command_counts_on_every_engine(engine, collected, tmp_path):
 def test_the_command_skips_bad_rows_and_says_how_many(tmp_path):
     plan = ldp.Plan(20, "grr", 1.0)
     (tmp_path / "plan.json").write_text(plan.to_json())
-    broken = ldp.Reports._trusted(plan, np.array([[3], [20], [255]], np.uint8))
+    broken = ldp.Reports.of_checked_rows(plan, np.array([[3], [20], [255]], np.uint8))
     _written(tmp_path / "r.parquet", plan, broken)
     command = ("aggregate", "r.parquet", "-p", "plan.json", "-o", "c.agg")
     failed = localdp(*command, cwd=tmp_path)

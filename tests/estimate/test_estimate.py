@@ -143,3 +143,11 @@ def test_significance_threshold_and_zeroing_are_the_papers():
     for beta in (0, 1, -1, float("nan"), "x", 5e-324):
         with pytest.raises(InvalidInputError, match="beta is a probability between 0 and 1"):
             estimate.significance_threshold(beta)
+
+
+def test_shares_are_frequencies_divided_by_the_people():
+    estimate = ldp.Estimate([30.0, 25.0, 45.0], n=100, variance=16.0)
+    assert estimate.shares.tolist() == [0.3, 0.25, 0.45]
+    calibrated = estimate.calibrate()
+    assert calibrated.shares == pytest.approx(calibrated.frequencies / 100)
+    assert calibrated.project("norm-sub").shares.sum() == pytest.approx(1)

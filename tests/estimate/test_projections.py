@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import localdp as ldp
 from localdp.errors import FrequencyError, InvalidInputError
-from localdp.estimate.projections import PROJECTIONS, project
+from localdp.estimate.projections import PROJECTIONS, norm_cut, project
 
 TOTAL = 1_000.0
 THRESHOLD = 50.0
@@ -155,3 +155,9 @@ def test_calibrated_frequencies_can_be_made_consistent():
 def test_an_unknown_projection_is_refused_with_the_known_ones(method):
     with pytest.raises(InvalidInputError, match=r"there is no projection.*choose from base-pos.*norm-sub"):
         ldp.Estimate([1.0, 2.0], n=3, variance=1.0).project(method)
+
+
+def test_norm_cut_keeps_values_that_fit_exactly():
+    assert norm_cut(np.array([1.0, 3.0, 2.0, -1.0]), 5.0).tolist() == [0.0, 3.0, 2.0, 0.0]
+    assert norm_cut(np.array([2.0, 3.0]), 5.0).tolist() == [2.0, 3.0]
+    assert norm_cut(np.array([1.0, 3.0, 2.0]), 4.999).tolist() == [0.0, 3.0, 0.0]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import localdp as ldp
 from localdp.errors import InvalidInputError
+from localdp.estimate import same_people
 from localdp.estimate.same_people import bounded_reports, variance_of_mean
 from localdp.plan.reports import Reports
 from localdp.randomness.keystream import seeded
@@ -82,3 +84,11 @@ def test_numbers_of_reports_are_checked(given):
     aggregate = ldp.Plan(2, "grr", 1.0).simulate([6_000, 4_000], seed=1)
     with pytest.raises(InvalidInputError, match="reports_per_person is how many reports each person has sent"):
         aggregate.estimate(reports_per_person=given)
+
+
+def test_few_items_bound_the_noise_by_the_spread_around_their_own_mean():
+    """Of d items, d - 1 deviations are free."""
+    shares = np.array([0.1, 0.4, 0.2, 0.3])
+    spread = ((shares - 0.25) ** 2).sum()
+    exact = spread / chi2.isf(same_people._CONFIDENCE, 3)
+    assert same_people._largest_variance(shares) == pytest.approx(exact, rel=1e-9)

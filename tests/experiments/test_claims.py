@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from paths import DOCS
 
 import localdp as ldp
 from localdp.datasets import Dataset
 from localdp.experiments.claims import claims
 from localdp.experiments.claims.errors import relative_gain
 from localdp.experiments.claims.readings import readings
-from localdp.experiments.claims.verdicts import verdict_of_comparisons
+from localdp.experiments.claims.verdicts import ON_SURROGATE, UNDECIDED, verdict_of_comparisons
+from localdp.experiments.reproduce import QUICK_EPSILONS, QUICK_TRIALS, TRIALS
 from localdp.experiments.results import Mean, Results
 from localdp.experiments.tasks import AUTO, CUTS, FITS, LIKELIHOOD, MOMENTS, ORACLE, RAW, ZERO
 
-DATA = Dataset("small", (30_000 / np.arange(1, 201) ** 1.3).astype(np.int64) + 1, "Falls as rank^-1.3.", True)
-NOISE = (-1.0, 0.5, 0.5, -0.5, 0.5)  # the same in every method of a trial
+DATA = Dataset("small", (30_000 / np.arange(1, 201) ** 1.3).astype(np.int64) + 1, "Falls as rank^-1.3.")
+REPEATED = 5  # the five noises, so often: 25 trials are enough for verdicts
+NOISE = (-1.0, 0.5, 0.5, -0.5, 0.5) * REPEATED  # the same in every method of a trial
 
 
 def _mean(epsilon, method, value, metric="error", threshold=None, label=DATA.label, spread=NOISE):
     return Mean(label, "oue", epsilon, threshold, method, metric, tuple(value + noise for noise in spread))
 
 
-def _means(gains, label=DATA.label, f_scores=(0.5, 0.5), own=(0.0,) * 5):
+def _means(gains, label=DATA.label, f_scores=(0.5, 0.5), own=(0.0,) * 25):
     """Errors of 100 for Calibrate, and Zero's larger by these gains: {epsilon: (mean-variance, mle)}.
 
     `own` is noise that Zero alone has, on top of the noise that all methods share.
@@ -37,8 +43,8 @@ def _means(gains, label=DATA.label, f_scores=(0.5, 0.5), own=(0.0,) * 5):
         yield _mean(epsilon, RAW, 5_000.0, label=label)
         yield from (_mean(epsilon, method, 90.0, label=label) for method in (AUTO, ORACLE))
         for method, score in ((MOMENTS, f_scores[1]), (LIKELIHOOD, f_scores[1]), (ZERO, f_scores[0])):
-            yield _mean(epsilon, method, score, "F-score", 1.0, label, spread=(0.0, 0.1, 0.0, 0.1, 0.0))
-        yield _mean(epsilon, RAW, 300.0, "threshold in users", 1.0, label, spread=(0.0,) * 5)
+            yield _mean(epsilon, method, score, "F-score", 1.0, label, spread=(0.0, 0.1, 0.0, 0.1, 0.0) * REPEATED)
+        yield _mean(epsilon, RAW, 300.0, "threshold in users", 1.0, label, spread=(0.0,) * 25)
         yield from (_mean(epsilon, AUTO, 0.9, each, label=label) for each in ("covered", "heavy covered"))
 
 
@@ -68,19 +74,62 @@ def test_a_gain_grows_holds_in_part_or_falls():
 
 
 def test_a_difference_within_noise_is_a_tie():
-    clear, unclear = (0.0,) * 5, (-40.0, 40.0, -30.0, 30.0, 0.0)
+    clear, unclear = (0.0,) * 25, (-40.0, 40.0, -30.0, 30.0, 0.0) * REPEATED
     assert _verdicts(_means({5.0: (0.02, 0.02)}, own=clear))["Gain at epsilon 5"] == ("holds", "holds")
     assert _verdicts(_means({5.0: (0.02, 0.02)}, own=unclear))["Gain at epsilon 5"] == ("tie", "tie")
     found = _verdicts(_means({5.0: (0.0, 0.0)}))
     assert found["Gain at epsilon 5"] == found["Heavy hitters and epsilon"] == ("tie", "tie")
 
 
-def test_one_trial_can_only_tie():
-    several = [
-        Mean(mean.data, mean.mechanism, mean.epsilon, mean.threshold, mean.method, mean.metric, mean.values[:1])
-        for mean in _means({5.0: (0.5, 0.5)})
+def _first(means, trials):
+    return [replace(mean, values=mean.values[:trials]) for mean in means]
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_few_trials_decide_nothing_that_more_could_change(trials):
+    close = _verdicts(_first(_means({5.0: (0.02, 0.02)}, own=(-40.0, 40.0, -30.0, 30.0, 0.0) * REPEATED), trials))
+    assert close["Gain at epsilon 5"] == close["Heavy hitters and epsilon"] == ("too few trials",) * 2
+    retail = ldp.datasets.load("retail")
+    near_the_edge = _means({5.0: (0.58, 0.58)}, retail.label, own=(-4.0, 4.0, -3.0, 3.0, 0.0) * REPEATED)
+    assert _verdicts(_first(near_the_edge, trials), retail)["Gain at epsilon 5"] == ("too few trials",) * 2
+
+
+def test_a_quick_run_contradicts_no_verdict_of_the_full_one():
+    """The quick run has the first seeds of the full one, so its verdicts follow from the committed results."""
+    document = json.loads((DOCS / "reproduction" / "results.json").read_text("utf-8"))
+    full = Results.from_json(document["means"])
+    quick = [
+        replace(mean, values=mean.values[: max(1, mean.trials * QUICK_TRIALS // TRIALS)])
+        for mean in full.means
+        if mean.epsilon in QUICK_EPSILONS
     ]
-    assert _verdicts(several)["Gain at epsilon 5"] == ("tie", "tie")
+    settled = 0
+    for name in ("retail", "kosarak"):
+        data = ldp.datasets.load(name)
+        judged = {claim.topic: claim for claim in claims(full, data)}
+        for claim in claims(Results(quick), data):
+            for finding, sure in zip(claim.findings, judged[claim.topic].findings, strict=True):
+                word = finding.verdict.removesuffix(ON_SURROGATE)
+                assert word in (UNDECIDED, sure.verdict.removesuffix(ON_SURROGATE)), (name, claim.topic, finding.here)
+                settled += word not in (UNDECIDED, "")
+    assert settled > 10
+
+
+def test_every_verdict_on_a_surrogate_says_so():
+    stand_in = replace(DATA, is_surrogate=True)
+    found = _verdicts(_means({5.0: (0.1, 0.1)}, stand_in.label), stand_in)
+    verdicts = [verdict for several in found.values() for verdict in several if verdict]
+    assert len(verdicts) > 5
+    assert all(verdict.endswith(", on a surrogate") for verdict in verdicts)
+
+
+def test_a_line_on_logarithmic_axes_is_not_yet_a_power_law():
+    exact = np.floor(np.random.default_rng(3).uniform(size=4_000) ** -1.0).astype(np.int64)
+    bent = np.concatenate([exact[exact > 2], [1, 2] * 300])  # half of the rarest items are missing
+    for frequencies, verdict in ((exact, "holds"), (bent, "holds in part")):
+        data = Dataset("drawn", np.sort(frequencies)[::-1], "Drawn.")
+        found = _verdicts(_means({5.0: (0.1, 0.1)}, "drawn"), data)
+        assert found["Frequencies"] == (verdict,)
 
 
 def test_f_scores_are_compared_on_the_same_trials():
@@ -112,7 +161,7 @@ def test_readings_are_called_inferred_and_show_both_fits():
     ("signs", "word"),
     [
         ([1, 1], "holds"),
-        ([1, 0], "holds"),
+        ([1, 0], "holds in part"),
         ([0, 0], "tie"),
         ([1, -1], "holds in part"),
         ([-1, 0], "does not hold"),

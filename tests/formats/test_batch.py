@@ -17,7 +17,7 @@ from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.formats import batch
 from localdp.kernels import linear_hash, local_hash
 from localdp.kernels.galois_field import irreducible
-from localdp.mechanisms import CHAINS, MECHANISMS
+from localdp.mechanisms import CHAINS, MECHANISMS, ORDERED_MECHANISMS
 from localdp.plan import Reports
 
 EXPECTED = {
@@ -45,7 +45,7 @@ def _vectors(name):
     return json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS])
+@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS, *ORDERED_MECHANISMS])
 def test_random_bytes_give_the_pinned_report(name):
     for case in _vectors(name)["good"]:
         plan = ldp.Plan.from_json(case["plan"])
@@ -60,7 +60,7 @@ def test_random_bytes_give_the_pinned_report(name):
         assert np.array_equal(read.rows, reports.rows)
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS])
+@pytest.mark.parametrize("name", [*MECHANISMS, *CHAINS, *ORDERED_MECHANISMS])
 def test_malformed_batches_get_the_pinned_code(name):
     cases = _vectors(name)["bad"]
     assert len(cases) >= len(EXPECTED)
@@ -171,3 +171,12 @@ def test_an_error_echoes_little_of_a_field(field, shown):
     with pytest.raises(WireError, match=f"^{shown} is not canonical base64") as caught:
         plan.read(json.dumps({"plan": plan.fingerprint, "reports": [field]}))
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("place", [4, 12, 19])
+def test_every_byte_of_the_fingerprint_is_compared(place):
+    plan = ldp.Plan(4, mechanism="grr", epsilon=1.0)
+    data = bytearray(plan.privatize([1, 2], seed=1).to_bytes())
+    data[place] ^= 1
+    with pytest.raises(WireError, match="was made under plan"):
+        plan.read(bytes(data))

@@ -24,13 +24,14 @@ def test_a_result_iterates_over_its_items_and_is_a_table(name):
     result, missing = RESULTS[name]
     assert isinstance(result, Result)
     assert list(result) == result.items
-    assert len(result) == len(result.items) == len(result.table())
+    assert len(result) == len(result.items)
+    assert len(result.table()) == len(result) + isinstance(result, ldp.Found)  # which has a row for everybody else
     assert result.items[0] in result
     assert missing not in result
     assert list(result.tables()) == ["items"]
-    assert str(result) == str(result.tables()["items"])
+    assert str(result).startswith(str(result.tables()["items"]))
     frame = result.to_pandas()
-    assert frame.frequency.tolist() == result.frequencies.tolist()
+    assert frame.frequency.tolist()[: len(result)] == result.frequencies.tolist()
     assert result.to_arrow().num_rows == result.to_polars().height == len(frame)
     assert isinstance(result.notes, tuple)
     assert repr(result).startswith(f"<{type(result).__name__}: ")

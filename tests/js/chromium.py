@@ -13,6 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
+from js.node_tools import JS
 from paths import ROOT
 
 import localdp as ldp
@@ -49,18 +50,20 @@ class Handler(serve.Handler):
 
     def do_GET(self):
         place, _, name = self.path.lstrip("/").partition("/")
-        root = {"js": ROOT / "js", "vectors": ROOT / "vectors" / "v1"}.get(place)
+        root = {"js": JS, "vectors": ROOT / "vectors"}.get(place)
         if self.path == "/blank":
             self.answer(
                 HTTPStatus.OK, b"<!doctype html><title>blank</title><link rel=icon href=/icon.svg>", "text/html"
             )
         elif self.path in self.server.modules:
-            self.answer(HTTPStatus.OK, self.server.modules[self.path].encode(), "text/javascript")
+            kind = "text/html" if self.path.endswith(".html") else "text/javascript"
+            self.answer(HTTPStatus.OK, self.server.modules[self.path].encode(), kind)
         elif root is None:
             super().do_GET()
         else:
             kind = "application/json" if name.endswith(".json") else "text/javascript"
-            self.answer(HTTPStatus.OK, (root / name).read_bytes(), kind)
+            content = (root / name).read_bytes().replace(b'from "localdp"', b'from "/js/src/index.js"')
+            self.answer(HTTPStatus.OK, content, kind)
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from paths import ROOT
 
-JS = ROOT / "js"
+JS = Path(os.environ.get("LOCALDP_JS", ROOT / "js"))  # another folder where a fault was put into a copy on purpose
 NODE = shutil.which("node")
 NPM = shutil.which("npm")
 TOOLS = JS / "node_modules" / ".bin"
 
 needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
 needs_packages = pytest.mark.skipif(
-    NODE is None or NPM is None or not (TOOLS / "tsc").exists() or not (TOOLS / "esbuild").exists(),
+    NODE is None or NPM is None or not (TOOLS / "tsc").exists() or not (TOOLS / "terser").exists(),
     reason="Node, npm or the packages of js/ are not installed; `make test` installs the packages where Node is",
 )
 

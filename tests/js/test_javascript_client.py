@@ -9,9 +9,9 @@ import pytest
 from paths import ROOT
 
 import localdp as ldp
+from localdp.client.permanent import permanent_response
 from localdp.client.record import Record
 from localdp.client.secret import Secret
-from localdp.client.short_way import OneReport
 
 NODE = shutil.which("node")
 JS = ROOT / "js"
@@ -25,11 +25,23 @@ def _node(*arguments):
     return subprocess.run(command, cwd=JS, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603
 
 
-@pytest.mark.parametrize("name", ["client", "outbox", "sets", pytest.param("node_store", marks=pytest.mark.slow)])
+OTHERS = ["client", "once", "outbox", "sets", "studies"]  # than those that tests/js/test_javascript_core.py runs
+
+
+@pytest.mark.parametrize("name", [*OTHERS, pytest.param("node_store", marks=pytest.mark.slow)])
 def test_the_tests_of_the_client_pass_in_node(name):
     done = _node("--test", f"test/{name}.test.js")
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-5_000:]
     assert "# fail 0" in done.stdout
+
+
+def test_every_file_of_tests_is_run():
+    elsewhere = {"core", "independence", "vectors"}  # tests/js/test_javascript_core.py
+    assert {path.name.removesuffix(".test.js") for path in (JS / "test").glob("*.test.js")} == {
+        *OTHERS,
+        "node_store",
+        *elsewhere,
+    }
 
 
 def test_python_reads_what_a_device_in_javascript_stores_and_makes_the_same_reports(tmp_path):
@@ -39,12 +51,12 @@ def test_python_reads_what_a_device_in_javascript_stores_and_makes_the_same_repo
     record = Record.from_bytes(newest.read_bytes())
     assert record.generation == len(record.paid) == 2
     assert set(record.paid.values()) == {PLAN.mechanism.epsilon}
-    secret, single = Secret(record.secret, PLAN.fingerprint), OneReport(PLAN.mechanism)
+    secret = Secret(record.secret, PLAN.fingerprint)
     lines = [line.split(" ") for line in (tmp_path / "log").read_text("utf-8").splitlines()[:-1]]
     assert [value for value, _ in lines] == ["tea", "wäter", "tea"]
     for value, report in lines:
         message = PLAN.domain.index(value).to_bytes(8, "little")
-        expected = single.permanent((PLAN.domain.index(value),), secret.key(message))
+        expected = permanent_response(PLAN.mechanism, (PLAN.domain.index(value),), secret.key(message))
         body = bytes(map(int, report.split(",")))
         assert PLAN.read(body).rows.tobytes() == expected
         assert secret.digest(message) in record.paid

@@ -243,12 +243,13 @@ def test_linear_hash(degree, bits, users, seed):
 def test_decoding(degree, bits, reports, seed):
     bits = min(bits, degree)
     rng = np.random.default_rng(seed)
+    among = int(rng.integers(1, 1 << bits, endpoint=True))
     multipliers = rng.integers(1, max(2, 1 << degree), reports, U)
     symbols = rng.integers(0, 1 << bits, reports, U)
     rows = bitstrings.from_integers(multipliers | symbols << U(degree), degree + bits)
-    _assert_same("collect_histogram", rows, degree, bits)
-    _assert_same("collect_reports", multipliers, symbols, degree, bits)
-    _assert_same("list_support", multipliers, symbols, degree, bits)
+    _assert_same("collect_histogram", rows, degree, bits, among)
+    _assert_same("collect_reports", multipliers, symbols, degree, bits, among)
+    _assert_same("list_support", multipliers, symbols, degree, bits, among)
 
 
 @settings(max_examples=50)
@@ -270,6 +271,15 @@ def test_evaluate_cubics(cells, size, origin, step, within, seed):
     made, defined = (np.zeros(size), np.zeros(size))
     dispatch.load_twin(ACCELERATED["evaluate_cubics"].twin)(x, table, origin, 1 / step, within, made)
     cubics.evaluate_cubics.definition(x, table, origin, 1 / step, within, defined)
+    assert made.tobytes() == defined.tobytes()
+
+
+@given(st.integers(2, 30), st.integers(0, 500), st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), SEEDS)
+def test_powers_in_cells(cells, size, origin, step, seed):
+    x = origin + step * np.random.default_rng(seed).uniform(-3.0, cells + 3.0, size)
+    made, defined = np.full((cells, 4), np.nan), np.full((cells, 4), np.nan)
+    dispatch.load_twin(ACCELERATED["powers_in_cells"].twin)(x, origin, 1 / step, made)
+    cubics.powers_in_cells.definition(x, origin, 1 / step, defined)
     assert made.tobytes() == defined.tobytes()
 
 

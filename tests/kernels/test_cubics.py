@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localdp.kernels import cubics, dispatch
-from localdp.kernels.cubics import CubicTable
+from localdp.kernels.cubics import CubicTable, summed
 
 
 def _table(polynomial, start, step, points, poor=()):
@@ -70,3 +70,15 @@ def test_the_promise_to_stay_within_the_grid_changes_no_value():
 def test_nothing_to_interpolate_is_fine():
     found, missing = _table(np.polynomial.Polynomial([1.0]), 0.0, 1.0, 3).interpolate(np.zeros(0))
     assert found.size == missing.size == 0
+
+
+@pytest.mark.parametrize("kernels", ["numpy", "fast"])
+def test_sums_are_those_of_the_interpolated_values(kernels, monkeypatch):
+    monkeypatch.setattr(cubics, "_PART", 1000)
+    tables = [_table(np.polynomial.Polynomial(c), 0.0, 0.3, 11) for c in ([2.0, -1.0, 1.0], [0.0, 1.0, 0.0, 0.5])]
+    x = np.append(np.random.default_rng(0).uniform(-0.1, 3.1, 12_345), [0.0, 3.0])
+    with dispatch.kernels(kernels):
+        sums, outside = summed(tables, x)
+        found = [table.interpolate(x) for table in tables]
+    assert sorted(outside.tolist()) == found[0][1].tolist()
+    assert sums == pytest.approx([np.nansum(values) for values, _ in found], rel=1e-12)

@@ -54,24 +54,27 @@ def test_any_two_items_collide_under_equally_many_multipliers(degree):
 
 @pytest.mark.parametrize(("degree", "bits"), [(1, 1), (2, 1), (4, 4), (7, 3), (10, 2), (10, 9)])
 @pytest.mark.parametrize("reports", [1, 50, 3000])
-def test_every_way_of_counting_agrees(degree, bits, reports):
+@pytest.mark.parametrize("share", [0, 0.4, 1])
+def test_every_way_of_counting_agrees(degree, bits, reports, share):
+    among = 1 + round(share * ((1 << bits) - 1))
     rng = np.random.default_rng(degree + reports)
     size = max(2, (1 << degree) - 1 - degree)
     multipliers = rng.integers(1, 1 << degree, reports, dtype=U)
     symbols = rng.integers(0, 1 << bits, reports, dtype=U)
-    arguments = (_rows(multipliers, symbols, degree, bits), size, degree, bits)
+    arguments = (_rows(multipliers, symbols, degree, bits), size, degree, bits, among)
     hashed = linear_hash.linear_hash(multipliers[:, None], np.arange(size, dtype=U), degree, bits)
-    expected = (hashed == symbols[:, None]).sum(axis=0).tolist()
+    expected = (hashed ^ symbols[:, None] < among).sum(axis=0).tolist()
     assert linear_hash.count_transformed(*arguments).tolist() == expected
     assert linear_hash.count_listed(*arguments).tolist() == expected
     assert linear_hash.count_support(*arguments).tolist() == expected
 
 
-def test_both_ways_of_collecting_agree():
+@pytest.mark.parametrize("among", [1, 3])
+def test_both_ways_of_collecting_agree(among):
     rng = np.random.default_rng(0)
     multipliers, symbols = rng.integers(1, 1 << 9, 2000, dtype=U), rng.integers(0, 8, 2000, dtype=U)
-    one = linear_hash.collect_histogram(_rows(multipliers, symbols, 9, 3), 9, 3)
-    assert np.array_equal(one, linear_hash.collect_reports(multipliers, symbols, 9, 3))
+    one = linear_hash.collect_histogram(_rows(multipliers, symbols, 9, 3), 9, 3, among)
+    assert np.array_equal(one, linear_hash.collect_reports(multipliers, symbols, 9, 3, among))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
 
+import localdp as ldp
+from localdp.errors import PlanLimitError
 from localdp.mechanisms import MECHANISMS, create
-from localdp.mechanisms.choice import choose
+from localdp.mechanisms.choice import LONGEST_REPORT, choose
 
 
 @pytest.mark.parametrize(("size", "epsilon", "name"), [(2, 1.0, "grr"), (5, 2.0, "grr"), (41_270, 1.0, "llh")])
@@ -63,3 +66,14 @@ def test_a_mechanism_asked_for_by_name_is_not_compared():
     choice = create("oue", 100, 1.0)
     assert choice.why == "oue was asked for by name"
     assert choice.candidates == (choice.mechanism,)
+
+
+def test_reports_that_devices_refuse_by_default_are_named_when_the_plan_is_made(tmp_path):
+    plan = ldp.Plan(100_000, epsilon=2.0, set_size=4)
+    assert plan.mechanism.report_bytes > LONGEST_REPORT
+    assert plan.why.endswith(f"unless they are made with most_report_bytes={plan.mechanism.report_bytes}")
+    with pytest.raises(PlanLimitError):
+        ldp.Client(plan, store=tmp_path)
+    ldp.Client(plan, store=tmp_path, most_report_bytes=plan.mechanism.report_bytes)
+    assert "most_report_bytes" not in ldp.Plan(100, epsilon=2.0, set_size=4).why
+    assert inspect.signature(ldp.Client).parameters["most_report_bytes"].default == LONGEST_REPORT

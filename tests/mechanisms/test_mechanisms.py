@@ -17,7 +17,7 @@ from localdp.errors import (
     InvalidInputError,
     UnknownMechanismError,
 )
-from localdp.kernels import chunks
+from localdp.kernels import chunks, linear_hash
 from localdp.mechanisms import MECHANISMS, HadamardResponse, create
 from localdp.plan import Plan
 from localdp.randomness import keystream, thresholds
@@ -32,11 +32,11 @@ def _textbook(name: str, d: int, epsilon: float) -> tuple[Decimal, Decimal]:
     half = (Decimal(epsilon) / 2).exp()
     if name == "grr":
         return e / (e + d - 1), 1 / (e + d - 1)
-    if name == "sue":
+    if name in ("sue", "cms"):
         return half / (1 + half), 1 / (1 + half)
     if name == "oue":
         return Decimal(1) / 2, 1 / (1 + e)
-    if name == "hr":
+    if name in ("hr", "hcms"):
         return e / (1 + e), Decimal(1) / 2
     if name in ("olh", "blh"):
         g = Decimal(2) if name == "blh" else max(Decimal(2), (e + 1).to_integral_value())
@@ -52,7 +52,7 @@ def _textbook(name: str, d: int, epsilon: float) -> tuple[Decimal, Decimal]:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 0.69, 1.0, 2.0, 4.0, 12.0, 16.0])
-@pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "llh"])
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if name not in ("llh", "slh")])
 def test_parameters_are_the_papers_to_twelve_digits(name, epsilon):
     d = 8
     try:
@@ -68,17 +68,46 @@ def test_parameters_are_the_papers_to_twelve_digits(name, epsilon):
     assert mechanism.variance(1000) == pytest.approx(float(1000 * q * (1 - q) / (p - q) ** 2), rel=3e-12)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 1.0, 2.0, 2.5, 4.0])
 @pytest.mark.parametrize("size", [2, 3, 1000, 41_270])
-def test_linear_hashing_has_the_derived_parameters(size, epsilon):
-    mechanism = MECHANISMS["llh"](size, epsilon)
+@pytest.mark.parametrize("name", ["llh", "slh"])
+def test_linear_hashing_has_the_derived_parameters(name, size, epsilon):
+    mechanism = MECHANISMS[name](size, epsilon)
     getcontext().prec = 50
     e, field, g = Decimal(epsilon).exp(), Decimal(1 << mechanism.degree), Decimal(mechanism.response.symbols)
-    p = e / (e + g - 1)
-    q = p * (field / g - 1) / (field - 1) + (1 - p) * (field / g) / (field - 1)
+    s = Decimal(mechanism.response.among)
+    p = s * e / (s * e + g - s)
+    colliding = (field / g - 1) / (field - 1)
+    q = p * colliding + (1 - colliding) * (p * (s - 1) + (1 - p) * s) / (g - 1)
     assert mechanism.p_star == pytest.approx(float(p), rel=1e-12)
     assert mechanism.q_star == pytest.approx(float(q), rel=1e-12)
     assert mechanism.gap == pytest.approx(float(p - q), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1000, 41_270, 1_000_000])
+def test_sets_of_symbols_reach_the_least_variance(size):
+    for epsilon in np.linspace(0.25, 4.75, 19):
+        least = MECHANISMS["ss"](size, epsilon).variance(1)
+        assert MECHANISMS["slh"](size, epsilon).variance(1) <= 1.005 * least
+
+
+@pytest.mark.parametrize("size", [4, 8, 16, 23])
+def test_a_set_of_symbols_supports_any_two_items_equally_often(size):
+    """p* and q* over all multipliers and symbols, for every pair of items and every size of a set."""
+    mechanism = MECHANISMS["slh"](size, 0.5)
+    items = np.arange(size, dtype=np.uint64)
+    for bits in range(1, mechanism.degree + 1):
+        for among in range(1, 1 << bits):
+            response = mechanism._response_of(bits, among)
+            hashed = linear_hash.linear_hash(mechanism.functions()[:, None], items, mechanism.degree, bits)
+            supported = (hashed[:, None] ^ np.arange(1 << bits, dtype=np.uint64)[:, None] < among).reshape(-1, size)
+            both = supported.T.astype(np.int64) @ supported
+            assert (np.diag(both) == mechanism.known_functions * among).all()
+            high, low = (chance / mechanism.known_functions for chance in (response.kept, response.other))
+            for one, other in ((0, 1), (1, size - 1), (size - 1, 2), (2, 3)):
+                found = int(both[one, other]) * high + int(both[one, one] - both[one, other]) * low
+                assert found == mechanism._q_with(response)
+            assert len(set(both[~np.eye(size, dtype=bool)].tolist())) == 1
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 4.0, 6.0])

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.checks.sets import _instances, _OfSets
-from localdp.checks.tapes import Law, bits_read
+from localdp.checks.sets import _instances
+from localdp.checks.tapes import Law, Path, bits_read
 from localdp.errors import InvalidInputError
 from localdp.item_sets import ItemSets
 from localdp.mechanisms import PaddingAndSampling, PrivSet, RandomizedResponse, SetMechanism
@@ -39,12 +39,11 @@ def unchecked(items, sizes) -> ItemSets:
 def ratio_of(mechanism: SetMechanism, sets: list[tuple[int, ...]]) -> Fraction:
     """The largest ratio of report probabilities, e^epsilon, by running the device on every random input."""
 
-    class Device(_OfSets):
-        def randomize(self, places, source, /):
-            own = self.sets[places[0]]
-            return mechanism.randomize_sets(unchecked(own * places.size, [len(own)] * places.size), source)
+    def randomize(places, source):
+        own = sets[places[0]]
+        return mechanism.randomize_sets(unchecked(own * places.size, [len(own)] * places.size), source)
 
-    device = Device(mechanism, sets)
+    device = Path(mechanism.width, randomize)
     laws = [Law(device, place, bits_read(device)).probabilities for place in range(len(sets))]
     every = set().union(*laws)
     return max(max(law[report] for law in laws) / min(law[report] for law in laws) for report in every)

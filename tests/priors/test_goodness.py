@@ -164,3 +164,14 @@ def test_what_cannot_be_tested_is_refused():
         survey.goodness_of_fit("poisson", replicates=0)
     with pytest.raises(InvalidInputError, match="a prior is a name"):
         survey.goodness_of_fit(3)
+
+
+def test_power_is_high_against_what_is_far_away_and_the_level_against_itself():
+    """Of 79 surveys, 16 or more are rejected at 5% with a probability below 1e-6."""
+    survey = _survey("poisson", 300, 1)
+    far = survey.goodness_of_fit("poisson", against="power-law", replicates=79)
+    assert far.power == 1.0
+    assert str(far).endswith("; it would notice power-law in 100% of such surveys")
+    same = survey.goodness_of_fit("poisson", against="poisson", replicates=79)
+    assert same.power < 16 / 79
+    assert same.p_value == far.p_value == survey.goodness_of_fit("poisson", replicates=79).p_value

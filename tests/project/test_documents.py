@@ -51,6 +51,13 @@ def test_the_reference_lists_everything_public(module):
     assert set(PUBLIC[module].__all__) - modules - set(vars(ldp.errors)) <= shown
 
 
+def test_the_reference_says_once_how_stable_each_name_is():
+    page = (DOCS / "api.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in page.split("## Plans")[0].splitlines() if line.startswith("| ")]
+    named = [name for row in rows[1:] for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(ldp.__all__)
+
+
 @pytest.mark.parametrize("module", WHOLE)
 def test_the_reference_shows_whole_modules(module):
     assert f".. automodule:: {module}\n   :members:\n" in (DOCS / "api.md").read_text("utf-8")

@@ -31,7 +31,7 @@ def worst(monkeypatch):
 @pytest.mark.usefixtures("worst")
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_has_a_section_on_the_page_and_can_be_imported(script):
-    page = (DOCS / "hard-cases.md").read_text("utf-8")
+    page = (DOCS / "results" / "hard-cases.md").read_text("utf-8")
     assert f"`python benchmarks/{script}.py`" in page
     assert page.index(f"<!-- begin {script} -->") < page.index(f"<!-- end {script} -->")
     assert callable(importlib.import_module(script).main)

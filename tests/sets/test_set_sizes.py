@@ -89,3 +89,26 @@ def test_the_law_of_a_group_is_near_the_truth(epsilon):
         truth = np.minimum(sizes, m).sum() / sizes.sum()
         assert abs(law.seen(m) / truth - 1) < 4 * max(0.02, law.doubt(m))
     assert law.sizes.size < len(classes.smallest)  # the largest classes hold nothing but noise
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_noise_in_the_largest_classes_is_not_taken_for_large_sets(epsilon):
+    """4,400 users with one item each, 200 seeds: a class of large sets that is kept would halve what is seen.
+
+    A class is sure by chance with a probability of 3e-5, and the rest is left out in about 19 of 20 runs. Where it is
+    not, it is small. The runs are seeded, so this fails only if the code changes.
+    """
+    classes = SizeClasses.up_to(10_000)
+    plan = ldp.Plan(len(classes.smallest), "auto", epsilon)
+    counts = np.bincount(classes.of(np.ones(4_400, int)), minlength=len(classes.smallest))
+    seen = [classes.law(plan.simulate(counts, seed=seed).estimate()).seen(1) for seed in range(200)]
+    assert np.mean(np.array(seen) > 0.99) > 0.85
+    assert np.mean(np.array(seen) < 0.67) < 0.05
+
+
+def test_shares_beyond_the_last_sure_class_fall():
+    classes = SizeClasses.up_to(100)
+    frequencies = np.array([0, 500, 300, 100, 5, 40, 15, 0, 0, 30, -20, 10, 5], float)
+    law = classes.law(ldp.Estimate(frequencies, n=1_000, variance=100.0))
+    assert (np.diff(law.shares[3:]) <= 1e-12).all()
+    assert law.shares[4] == pytest.approx(law.shares[5])

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+from localdp.client import one_answer
 from localdp.errors import (
     BudgetError,
     InvalidInputError,
@@ -191,3 +192,18 @@ def test_devices_and_sets_at_hand_lead_to_one_result(tmp_path):
     assert survey.result().items == ["tea"]
     assert survey.result().n == 1_000
     assert all(client.spent == 4.0 for client in clients)
+
+
+@pytest.mark.parametrize("number", [1, 3])  # the others ask how large a set is
+def test_every_set_has_noise_of_its_own(number, tmp_path, monkeypatch):
+    """Two answers with the same noise give both sets away to whoever sees them, as after a restored backup."""
+    survey, keys = made(), []
+    stream = one_answer.Keystream
+    monkeypatch.setattr(one_answer, "Keystream", lambda key: keys.append(key) or stream(key))
+    (asked,) = [asked for asked in rounds(survey) if asked.number == number]
+    folder = in_group(survey, number, tmp_path)._answers._answer.path.parent.parent
+    for place, items in enumerate((["tea", "milk"], ["tea", "bread"], ["milk", "tea"])):
+        copy = tmp_path / f"copy{place}"
+        shutil.copytree(folder, copy)
+        SurveyClient(survey.to_json(), store=copy, most=4.0).report(items, asked.to_json())
+    assert keys[0] == keys[2] != keys[1]

@@ -9,7 +9,7 @@ import localdp as ldp
 from localdp.priors import Noise
 from localdp.structures.calibration import structured
 from localdp.structures.likelihood import CellLikelihood
-from localdp.structures.posterior import StructuredPosterior, bounded_interval
+from localdp.structures.posterior import StructuredPosterior, added_up, bounded_interval
 
 
 def smooth(d, n):
@@ -140,6 +140,23 @@ def test_unknown_totals_and_other_noise(options):
         rtol=1e-3,
         atol=1.0,
     )
+
+
+@pytest.mark.parametrize("structure", [ldp.Ordered(), ldp.Crossed((4, 10)), ldp.Like(np.ones(40))])
+@pytest.mark.parametrize("shares", [np.full(40, 1 / 40), 0.5 ** np.arange(1, 41)])
+def test_frequencies_add_up_to_the_known_total(structure, shares):
+    truth = np.random.default_rng(3).multinomial(20_000, shares / shares.sum())
+    estimate = ldp.Plan(40, "oue", 1.0).simulate(truth, seed=5).estimate()
+    found = estimate.calibrate(structure=structure, warn=False)
+    assert found.frequencies.sum() == pytest.approx(20_000, rel=1e-9)
+    assert found.frequencies.min() >= 0
+    assert found.group({"all": range(40)})["frequency"][0] == pytest.approx(20_000, rel=1e-9)
+
+
+def test_what_is_missing_goes_where_doubt_is():
+    found = added_up(np.array([1.0, 0.1, 8.0]), np.array([1.0, 4.0, 0.0]), 7.5)
+    assert found.tolist() == pytest.approx([0.0, 0.0, 7.5])
+    assert added_up(np.array([1.0, 2.0]), np.zeros(2), 4.0).tolist() == pytest.approx([1.5, 2.5])
 
 
 def test_exact_counting_noise_is_used_where_it_matters():

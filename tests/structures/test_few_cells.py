@@ -9,7 +9,7 @@ import pytest
 from brute_force import Grid, quantile
 
 from localdp.priors import Noise
-from localdp.structures import Crossed, Like, Ordered
+from localdp.structures import Crossed, Like, Ordered, few_cells
 from localdp.structures.calibration import structured
 from localdp.structures.deviations import TAUS
 from localdp.structures.field import Field
@@ -61,45 +61,48 @@ def heaviest(found, count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("d", "relative", "points"), [(3, 0.2, 401), (3, 0.8, 401), (4, 0.8, 91)])
-def test_means_and_interval_ends_are_those_of_a_fine_grid(d, relative, points):
+@pytest.mark.parametrize(
+    ("d", "relative", "points", "reach", "fits"),
+    [(3, 0.2, 401, 12.0, 3), (3, 0.8, 401, 12.0, 3), (4, 0.1, 91, 8.0, 3), (4, 0.2, 91, 8.0, 3), (4, 0.8, 91, 8.0, 3)],
+)
+def test_means_and_interval_ends_are_those_of_a_fine_grid(d, relative, points, reach, fits, monkeypatch):
+    """Ends agree to 3%: where a distribution has a long tail, its few points decide.
+
+    Three fits stand for about thirty, so they get the points of ten.
+    """
+    monkeypatch.setattr(few_cells, "SUMMED", 1 << 16)
     likelihood = observed(d, relative, seed=d)
-    found = heaviest(structured(Smooth(), likelihood, USERS), 5)
-    tables, weights, logs = summed_over_grids(Smooth(), likelihood, found, points, reach=12.0)
-    np.testing.assert_allclose(logs[:, 0], logs[:, 1], atol=0.03)
+    found = heaviest(structured(Smooth(), likelihood, USERS), fits)
+    tables, weights, logs = summed_over_grids(Smooth(), likelihood, found, points, reach)
+    np.testing.assert_allclose(logs[:, 0], logs[:, 1], atol=0.01)
     posterior = StructuredPosterior(found.fits, found.weights, USERS, USERS)
     mean = weights @ tables
     deviation = np.sqrt(weights @ (tables - mean) ** 2)
     assert (np.abs(posterior.means() - mean) < 0.01 * deviation).all()
     assert (np.abs(posterior.deviations() - deviation) < 0.01 * deviation).all()
-    for level in (0.05, 0.95) if d == 3 else ():  # a grid of four cells is too coarse for quantiles
+    for level in (0.05, 0.95):
         ends = np.array([quantile(tables[:, cell], weights, level) for cell in range(d)])
         ours = posterior._marginals(slice(None)).quantiles(np.full(d, level))
-        assert (np.abs(ours - ends) < 0.01 * deviation).all(), (level, (ours - ends) / deviation)
+        assert (np.abs(ours - ends) < 0.035 * deviation).all(), (level, (ours - ends) / deviation)
 
 
 @pytest.mark.slow
-def test_six_cells_agree_with_draws_from_the_prior_that_are_weighted_by_the_likelihood():
-    likelihood = observed(6, 0.7, seed=6)
-    found = structured(Smooth(), likelihood, USERS)
-    (ground,) = Smooth().grounds(6)
-    rng = np.random.default_rng(1)
-    means, squares = np.zeros(6), np.zeros(6)
-    for part, weight in zip(found.fits, found.weights, strict=True):
-        covariance = ground_covariance(Field(ground), part.strengths) + (part.tau**2 + 1e-8) * np.eye(6)
-        eta = rng.normal(size=(400_000, 6)) @ np.linalg.cholesky(covariance).T
-        f = np.exp(eta - eta.max(axis=1, keepdims=True))
-        f *= USERS / f.sum(axis=1, keepdims=True)
-        logs = likelihood.joint(f)
-        share = np.exp(logs - logs.max())
-        share /= share.sum()
-        means += weight * (share @ f)
-        squares += weight * (share @ f**2)
-    deviation = np.sqrt(squares - means**2)
-    posterior = StructuredPosterior(found.fits, found.weights, USERS, USERS)
-    # The reference has some thousand draws that count: an error of 2% of a deviation is 1.5 of its standard errors.
-    assert (np.abs(posterior.means() - means) < 0.03 * deviation).all()
-    np.testing.assert_allclose(posterior.deviations(), deviation, rtol=0.03)
+@pytest.mark.parametrize(("d", "relative"), [(6, 0.7), (8, 0.3)])
+def test_the_points_are_enough(d, relative, monkeypatch):
+    """Eight times as many points move means and deviations by less than 1% of a deviation, and ends by 3%."""
+    likelihood = observed(d, relative, seed=d)
+    found = []
+    for pairs in (few_cells.SUMMED, 8 * few_cells.SUMMED):
+        monkeypatch.setattr(few_cells, "SUMMED", pairs)
+        average = structured(Smooth(), likelihood, USERS)
+        found.append(StructuredPosterior(average.fits, average.weights, USERS, USERS))
+    usual, more = found
+    deviation = more.deviations()
+    assert (np.abs(usual.means() - more.means()) < 0.01 * deviation).all()
+    assert (np.abs(usual.deviations() - deviation) < 0.01 * deviation).all()
+    for level in (0.05, 0.95):
+        ends, ours = (one._marginals(slice(None)).quantiles(np.full(d, level)) for one in (more, usual))
+        assert (np.abs(ours - ends) < 0.03 * deviation).all(), (level, (ours - ends) / deviation)
 
 
 def test_reversed_cells_give_the_reversed_answer():

@@ -1,27 +1,48 @@
 // A device that is asked for its value, perhaps again and again, and answers within a budget.
 
-import { InvalidInputError } from "../errors.js";
+import { InvalidInputError, LocalDPError, PlanMismatchError } from "../errors.js";
 import { checkDemands } from "../limits.js";
-import { MOST_REMEMBERED } from "../numbers.js";
 import { Plan } from "../plan.js";
-import { freshWords, keyedWords } from "../random.js";
+import { fingerprintOf } from "../sha256.js";
+import { readStudy } from "../studies/study.js";
 import { browserStore } from "./browser_store.js";
 import { Device } from "./device.js";
+import { Diary } from "./diary.js";
+import { OptedOutError } from "./errors.js";
+import { OnePart } from "./one_part.js";
 import { Outbox } from "./outbox.js";
+import { periodOf } from "./periods.js";
+import { Permanent } from "./permanent.js";
 import { explained } from "./store.js";
-import { byHttp } from "./upload.js";
+import { inTurn } from "./turns.js";
+import { byHttp, inWords, isDelivered, request } from "./upload.js";
 
 /**
- * An item, or under a plan with sets a list of items.
- * @typedef {import("../domain.js").Item | Iterable<import("../domain.js").Item>} Value
+ * An item; a list of items, under a plan with sets and in a survey of sets; a text or a key, in a discovery.
+ * @typedef {import("../domain.js").Item | bigint | null | Iterable<import("../domain.js").Item>} Value
+ */
+/** @typedef {import("./periods.js").Every} Every */
+/** @typedef {import("./outbox.js").Delivery} Delivery */
+
+/**
+ * What the two ways to answer use.
+ * @typedef {object} Parts
+ * @property {Device} _device
+ * @property {Diary} _diary
+ * @property {Outbox} _outbox
+ * @property {string | undefined} _title
+ * @property {(route: string) => Promise<string | { trouble: string }>} _fetch gets a document from the collector
  */
 
 /**
  * @typedef {object} OwnOptions
  * @property {import("./store.js").Store} [store] where the secret and the payments are kept; in a browser: IndexedDB
  * @property {number} [most] the cap: what this device spends at most, under all plans of its store together; 8
+ * @property {Every} [mostEvery] the cap holds for each of these periods, instead of for ever
  * @property {string | import("./upload.js").Upload} [upload] the address of the collector, or a function that sends
  * @property {string} [token] sent with every upload, if the collector wants one
+ * @property {string} [segment] a label of this device that the collection lists, sent in the clear
+ * @property {string} [title] what is asked, for `learnt`
  * @property {number} [mostWaiting] how many reports may wait to be sent; 100
  * @property {"refuse" | "forget"} [withoutStorage] what happens on a page that the browser gives no storage: "refuse" (no report,
  *   a `StorageBlockedError`) or "forget" (every time the page is loaded, it is a new device, which spends epsilon anew)
@@ -30,41 +51,76 @@ import { byHttp } from "./upload.js";
  */
 
 /**
- * One device: `await client.report(value)` gives a batch of one report, as bytes, to be sent to the collector.
+ * One device: `await client.sendOnce(value)` sends one report of it, however often it is called.
  *
- * Asked again for the same value, the device makes its report from the same permanent response, so a value spends the plan's
- * epsilon once. Every other value spends it again, until the cap `most` is reached; then new values are a `BudgetError`. What is
+ * Under a plan, a device that is asked again for the same value makes its report from the same permanent response, so a value spends the
+ * plan's epsilon once. Every other value spends it again, until the cap `most` is reached; then new values are a `BudgetError`. What is
  * spent is stored before a report is given out. Losing the store makes a new device.
+ *
+ * A study with several parts asks each device in one of them, and once.
  */
 export class Client {
+  /** @type {Permanent | OnePart} */ #answers;
   /** @type {Device} */ #device;
+  /** @type {Diary} */ #diary;
   /** @type {Outbox} */ #outbox;
-  /** @type {import("./upload.js").Upload | undefined} */ #upload;
-  /** @type {Map<string, Uint8Array>} */ #responses = new Map();
-  #words = freshWords();
+  /** @type {import("./store.js").Store} */ #store;
+  /** @type {string | import("./upload.js").Upload | undefined} */ #upload;
+  /** What sends to a route. @type {(route: string) => any} */ #way;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   #closing = new AbortController();
 
   /**
-   * @param {Plan | string} plan a plan, or its JSON as it came from the collector
+   * @param {Plan | string} plan a plan, or the JSON of a plan or a study as it came from the collector
    * @param {ClientOptions} [options]
    */
   constructor(plan, options = {}) {
-    const { most = 8, upload, token, mostWaiting = 100, withoutStorage } = options;
-    /** The plan, as it was accepted. */
-    this.plan = plan instanceof Plan ? plan : Plan.parse(plan, options);
-    checkDemands(this.plan, options);
+    const { most = 8, mostEvery, upload, token, segment, title, mostWaiting = 100, withoutStorage } = options;
+    const study = plan instanceof Plan ? plan : readStudy(plan, options);
+    /** The plan, as it was accepted; undefined in a study with several parts. */
+    this.plan = study instanceof Plan ? study : undefined;
+    if (this.plan) checkDemands(this.plan, options);
+    /** The document, if the client was made from one. */
+    this.document = plan instanceof Plan ? "" : plan;
+    /** The fingerprint of the plan or of the study. */
+    this.fingerprint = study.fingerprint;
+    /** What an answer spends. */
+    this.epsilon = study.epsilon;
     /** The cap: what this device spends at most. */
     this.most = most;
-    const store = explained(options.store ?? browserStore(withoutStorage === "forget"));
-    this.#device = new Device(store, most);
-    this.#outbox = new Outbox(store, this.plan.fingerprint, mostWaiting);
-    this.#upload = typeof upload === "string" ? byHttp(upload, this.plan.fingerprint, token) : upload;
-    if (upload !== undefined && typeof this.#upload !== "function") {
+    /** The period that the cap holds for; undefined if it holds for ever. */
+    this.mostEvery = mostEvery;
+    this.#store = explained(options.store ?? browserStore(withoutStorage === "forget"));
+    this.#diary = new Diary(this.#store);
+    this.#device = new Device(this.#store, this.#diary, most, mostEvery);
+    this.#outbox = new Outbox(this.#store, this.fingerprint, mostWaiting);
+    this.#upload = upload;
+    if (upload !== undefined && typeof upload !== "function" && typeof upload !== "string") {
       throw new InvalidInputError(`upload is an address or a function, not ${typeof upload}`);
     }
+    this.#way = (route) => (typeof upload === "string" ? byHttp(upload, route, token, segment) : upload);
+    this.#way("/"); // an address that cannot be used is refused at once
+    /** @type {Parts} */
+    const parts = { _device: this.#device, _diary: this.#diary, _outbox: this.#outbox, _title: title, _fetch: (route) => this.#fetched(route) };
+    this.#answers = new (this.plan ? Permanent : OnePart)(/** @type {any} */ (study), parts);
     Object.freeze(this); // responses in memory belong to this plan
-    if (this.#upload && globalThis.document) this.#listen();
+    if (upload && globalThis.document) this.#listen();
+  }
+
+  /**
+   * A client of the plan or study at an address of a collector, such as "https://collector.example/v1/plans/<fingerprint>". Its reports go
+   * to that collector. If the plan is not there, the error says why. Where the address ends with a fingerprint, another plan than that is
+   * refused: the page says what is asked, and not the collector.
+   * @param {string} address in a page, it may be relative to the page
+   * @param {ClientOptions} [options]
+   */
+  static async load(address, options) {
+    const url = new URL(address, globalThis.document?.baseURI);
+    const place = url.href.replace(/\/$/, "");
+    const answer = await request(`${place}/document`, {});
+    if (!isDelivered(answer.status)) throw new LocalDPError(`the plan ${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
+    if (/\/[0-9a-f]{64}$/.test(place) && !place.endsWith(fingerprintOf(answer.text))) throw new PlanMismatchError(`there is another plan at ${place}`);
+    return new Client(answer.text, { upload: url.origin, ...options });
   }
 
   /** The epsilon that this device has spent, under all plans of its store, through this and other pages. */
@@ -77,40 +133,59 @@ export class Client {
     return this.#outbox.waiting();
   }
 
-  /**
-   * A batch of one report, in the wire format. What it spends is stored before this is fulfilled. A new value that the
-   * device has no budget for is a `BudgetError`, a store that cannot be read or written a `StoreError`. Under a plan with
-   * `setSize`, the value is a list of items, and every other set is a new value.
-   * @param {Value} value
-   * @returns {Promise<Uint8Array>}
-   */
-  async report(value) {
-    const held = this.plan.index(value);
-    const name = `${held}`;
-    let response = this.#responses.get(name);
-    if (!response) {
-      response = this.plan.permanent(held, keyedWords(await this.#device.key(this.plan, held)));
-      if (this.#responses.size >= MOST_REMEMBERED) this.#responses.clear();
-      this.#responses.set(name, response);
-    }
-    return this.plan.batch(this.plan.perturbsAgain ? this.plan.again(response, this.#words) : response);
+  /** The place of this device in a study with several parts, which decides what it is asked; undefined under a plan. */
+  async place() {
+    return /** @type {OnePart} */ (this.#answers).place?.();
   }
 
   /**
-   * Make a report, store it until it is delivered, and try to send what is waiting. Without a network it waits for the end of a
-   * pause, or for the next visit. An `OutboxFullError` says that too many reports wait already; then nothing is spent.
+   * A batch of one report, in the wire format. What it spends is stored before this is fulfilled. A new value that the
+   * device has no budget for is a `BudgetError`, a store that cannot be read or written a `StoreError`. Under a plan with
+   * `setSize`, the value is a list of items, and every other set is a new value. In a study with several parts, `document` is that of the
+   * part under way, and the result is undefined if it asks others.
    * @param {Value} value
+   * @param {string} [document]
+   * @returns {Promise<Uint8Array | undefined>}
    */
-  async send(value) {
-    this.#neededUpload();
-    await this.#outbox.checkRoom();
-    await this.#outbox.put(await this.report(value));
-    return this.flush();
+  async report(value, document) {
+    if (await this.optedOut()) throw new OptedOutError("the owner of this device has opted out: it reports nothing");
+    return this.#answers.report(value, document);
+  }
+
+  /**
+   * Make a report, store it until it is delivered, and try to send what is waiting. Every call is one more report: most pages need
+   * `sendOnce`. Without a network it waits for the end of a pause, or for the next visit. An `OutboxFullError` says that too many
+   * reports wait already; then nothing is spent.
+   * @param {Value} value
+   * @param {string} [document] of the part under way in a study; it is fetched unless it is given
+   */
+  send(value, document) {
+    return this.#sent(() => this.#answers.send(value, document));
+  }
+
+  /**
+   * Send one report of this device, or one `every` day, week, month or year. Reloads, other tabs and calls with another
+   * value send nothing more until the next period: the first value counts.
+   * @param {Value} value
+   * @param {{ every?: Every, document?: string }} [options]
+   */
+  async sendOnce(value, { every, document } = {}) {
+    periodOf(every);
+    return this.#sent(() => inTurn(`localdp answer-${this.fingerprint}`, () => this.#answers.sendOnce(value, every, document)));
+  }
+
+  /**
+   * Whether `sendOnce` has made its report, in this period if there are periods.
+   * @param {{ every?: Every }} [options]
+   */
+  answered({ every } = {}) {
+    return this.#answers.answered(every);
   }
 
   /** Try to send what is waiting, unless a pause after a failure is not over yet. */
   async flush() {
-    const done = await this.#outbox.flush(this.#neededUpload());
+    this.#neededUpload();
+    const done = await this.#outbox.flush(this.#way((await this.#answers.route()) ?? "/"), () => this.optedOut());
     clearTimeout(this.#timer);
     if (done.waiting && !this.#closing.signal.aborted) {
       this.#timer = setTimeout(this.#flushQuietly, 1000 * done.pause + 1);
@@ -119,10 +194,69 @@ export class Client {
     return done;
   }
 
+  /**
+   * Remove answers and what waits to be sent. What was paid, and that there was an answer, stays: otherwise a page could make a
+   * device pay and answer again and again. The secret stays too, or the same value would be blurred anew.
+   */
+  async forget() {
+    this.#answers.forget();
+    const { answers } = await this.#diary.change((pages) => {
+      for (const entry of Object.values(pages.answers)) {
+        entry.posted = true;
+        delete entry.body;
+        delete entry.last;
+      }
+      return true;
+    });
+    for (const fingerprint of new Set([this.fingerprint, ...Object.keys(answers)])) await new Outbox(this.#store, fingerprint, 1).empty();
+  }
+
+  /** Report nothing from now on, under no plan of this store, and forget. */
+  async optOut() {
+    await this.#diary.change((pages) => (pages.out = true));
+    await this.forget();
+  }
+
+  /** Take back `optOut`. */
+  async optIn() {
+    await this.#diary.change((pages) => delete pages.out);
+  }
+
+  /** Whether the owner of this device has opted out. */
+  async optedOut() {
+    return !!(await this.#diary.read()).out;
+  }
+
+  /** What this device has told, for its owner: from its own record, so nobody is asked. */
+  async learnt() {
+    const { answers, out } = await this.#diary.read();
+    return {
+      spent: await this.spent(),
+      left: await this.#device.left(),
+      most: this.most,
+      mostEvery: this.mostEvery,
+      waiting: await this.waiting(),
+      optedOut: !!out,
+      answers: Object.entries(answers).map(([fingerprint, { title, epsilon, at }]) => ({ fingerprint, title, epsilon, at: new Date(at) })),
+    };
+  }
+
   /** Try nothing more by itself. What is waiting stays in the store. */
   close() {
     this.#closing.abort();
     clearTimeout(this.#timer);
+  }
+
+  /**
+   * @param {() => Promise<boolean | string>} send says whether this device is asked, or what went wrong
+   * @returns {Promise<Delivery>}
+   */
+  async #sent(send) {
+    this.#neededUpload();
+    const asked = !(await this.optedOut()) && (await send());
+    if (asked === true) return this.flush();
+    const waiting = await this.waiting();
+    return { delivered: 0, waiting, pause: 0, dropped: [], trouble: asked || "", asked: asked !== false };
   }
 
   /** Send what is waiting whenever the page is shown or hidden, or the network comes back. */
@@ -139,5 +273,13 @@ export class Client {
   #neededUpload() {
     if (!this.#upload) throw new InvalidInputError("this client does not know where to send reports: it needs the option upload");
     return this.#upload;
+  }
+
+  /** @param {string} route */
+  async #fetched(route) {
+    const upload = this.#neededUpload();
+    if (typeof upload !== "string") throw new InvalidInputError("give the document of the part under way: a function cannot be asked for it");
+    const answer = await request(new URL(route, new URL(upload, globalThis.document?.baseURI)).href, {});
+    return isDelivered(answer.status) ? answer.text : { trouble: `the part could not be fetched: ${inWords(answer)}` };
   }
 }

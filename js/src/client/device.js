@@ -8,32 +8,56 @@ import { deviceKeys } from "../device_keys.js";
 import { InvalidInputError } from "../errors.js";
 import { toHex } from "../hex.js";
 import { BudgetError, StoreError } from "./errors.js";
+import { periodOf } from "./periods.js";
 import { newDevice, read, written } from "./record.js";
 
 const NAME = "device";
 
 export class Device {
   /** @type {import("./store.js").Store} */ #store;
+  /** @type {import("./diary.js").Diary} */ #diary;
+  /** @type {import("./periods.js").Every | undefined} */ #every;
   /** What the store is known to hold. Payments are never taken back. @type {import("./record.js").Payments | undefined} */ #known;
 
   /**
    * @param {import("./store.js").Store} store
+   * @param {import("./diary.js").Diary} diary
    * @param {number} most the cap
+   * @param {import("./periods.js").Every} [every] the cap holds for each of these periods
    */
-  constructor(store, most) {
+  constructor(store, diary, most, every) {
     if (!Number.isFinite(most) || most <= 0) throw new InvalidInputError(`most, the cap of a device, is a number above 0, not ${most}`);
+    periodOf(every);
     this.#store = store;
+    this.#diary = diary;
+    this.#every = every;
     this.most = most;
   }
 
   /** What this device has spent, through this page and any other. */
   async spent() {
-    let spent = 0;
-    await this.#store.change(NAME, (bytes) => {
-      spent = sum(this.#found(bytes)._paid.values());
-      return undefined;
-    });
-    return spent;
+    return sum((await this.#read())._paid.values());
+  }
+
+  /** What may still be spent, in this period if there are periods. */
+  async left() {
+    const spent = await this.spent();
+    return Math.max(0, this.most - spent + (await this.#before()));
+  }
+
+  /** The secret, once the store holds it. */
+  async secret() {
+    if (!this.#known) {
+      let payments = newDevice();
+      await this.#store.change(NAME, (bytes) => {
+        payments = this.#found(bytes);
+        if (payments._generation) return undefined;
+        payments._generation++;
+        return written(payments);
+      });
+      this.#known = payments;
+    }
+    return this.#known._secret;
   }
 
   /**
@@ -42,29 +66,86 @@ export class Device {
    * @param {import("../plan.js").Held} held
    */
   async key(plan, held) {
-    let payments = this.#known;
     /** @param {Uint8Array} secret */
     const keys = (secret) => deviceKeys(secret, plan.fingerprint);
-    if (!payments?._paid.has(toHex(keys(payments._secret).digest(held)))) {
+    return keys(await this.pay((secret) => keys(secret).digest(held), plan.epsilon)).key(held);
+  }
+
+  /**
+   * Pay for what has this digest, unless it was paid for. When this is fulfilled, with the secret, the store holds the payment.
+   * @param {(secret: Uint8Array) => Uint8Array} digestOf
+   * @param {number} epsilon
+   */
+  async pay(digestOf, epsilon) {
+    let payments = this.#known;
+    if (!payments?._paid.has(toHex(digestOf(payments._secret)))) {
+      const before = await this.#before();
       await this.#store.change(NAME, (bytes) => {
         payments = this.#found(bytes);
-        const digest = toHex(keys(payments._secret).digest(held));
+        const digest = toHex(digestOf(payments._secret));
         if (payments._paid.has(digest)) return undefined;
-        const spent = [...payments._paid.values()];
-        if (!(sum([...spent, plan.epsilon]) <= this.most)) {
-          throw new BudgetError(
-            `a new value would spend epsilon ${short(plan.epsilon)}, and this device has spent ${short(sum(spent))} of ` +
-              `at most ${short(this.most)}: it reports no new values, and nothing was released`,
-          );
-        }
+        this.#check([...payments._paid.values()], epsilon, before);
         payments._generation++;
-        payments._paid.set(digest, plan.epsilon);
+        payments._paid.set(digest, epsilon);
         return written(payments);
       });
       this.#known = payments; // only now: a change that was not written has made neither a secret nor a payment
     }
-    if (!payments) throw new StoreError("the store did not call update, so nothing was released");
-    return keys(payments._secret).key(held);
+    return /** @type {import("./record.js").Payments} */ (payments)._secret;
+  }
+
+  /**
+   * Whether something was paid for. If it was not, and there is no budget for it, that is a `BudgetError`.
+   * @param {Uint8Array} digest
+   * @param {number} epsilon
+   */
+  async isPaid(digest, epsilon) {
+    const { _paid: paid } = await this.#read();
+    const isPaid = paid.has(toHex(digest));
+    if (!isPaid) this.#check([...paid.values()], epsilon, await this.#before());
+    return isPaid;
+  }
+
+  /**
+   * @param {number[]} paid
+   * @param {number} epsilon
+   * @param {number} before what was spent before this period
+   */
+  #check(paid, epsilon, before) {
+    if (sum([...paid, epsilon]) - before <= this.most) return;
+    const period = this.#every ? ` in this ${this.#every}` : "";
+    throw new BudgetError(
+      `a new value would spend epsilon ${short(epsilon)}, and this device has spent ${short(sum(paid) - before)} of ` +
+        `at most ${short(this.most)}${period}: it reports no new values, and nothing was released`,
+    );
+  }
+
+  /**
+   * What was spent before this period. When a period begins, what was spent by then is written down. A clock that is set
+   * back begins none, and what was spent before the first one that is known of counts in it.
+   */
+  async #before() {
+    const every = this.#every;
+    if (!every) return 0;
+    const at = periodOf(every);
+    const spent = await this.spent();
+    const pages = await this.#diary.change((pages) => {
+      const known = pages.before?.every === every ? pages.before : undefined;
+      if (known && known.at >= at) return false;
+      pages.before = { every, at, spent: known ? spent : 0 };
+      return true;
+    });
+    return pages.before?.spent ?? 0;
+  }
+
+  /** What the store holds now. */
+  async #read() {
+    let payments = newDevice();
+    await this.#store.change(NAME, (bytes) => {
+      payments = this.#found(bytes);
+      return undefined;
+    });
+    return payments;
   }
 
   /**

@@ -25,3 +25,9 @@ export class OutboxFullError extends LocalDPError {
   static title = "OutboxFullError";
   static code = "outbox-full";
 }
+
+/** The owner of the device has opted out. */
+export class OptedOutError extends LocalDPError {
+  static title = "OptedOutError";
+  static code = "opted-out";
+}

@@ -17,7 +17,7 @@ export const localStorageStore = (prefix = "localdp") => ({
   async change(name, update) {
     const locks = globalThis.navigator?.locks;
     if (!locks) {
-      throw new StorageBlockedError("localStorage needs Web Locks, which pages have only if they were loaded over HTTPS");
+      throw new StorageBlockedError("localStorage needs Web Locks, which need HTTPS");
     }
     const key = `${prefix}/${name}`;
     await locks.request(key, async () => {

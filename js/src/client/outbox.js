@@ -20,18 +20,22 @@ import { fromHex, toHex } from "../hex.js";
 import { ID_BYTES } from "../numbers.js";
 import { OutboxFullError } from "./errors.js";
 import { chance, noPause, pauseAfter, secondsLeft } from "./pauses.js";
-import { sealed, unsealed } from "./sealed.js";
+import { sealedJson, unsealedJson } from "./sealed.js";
 import { checkWhole } from "../whole.js";
 import { inTurn } from "./turns.js";
-import { isDelivered, isFinal } from "./upload.js";
+import { inWords, isDelivered, isFinal } from "./upload.js";
 
 const NAME = "LDPBOX1\n";
+
+/** A new upload id, in hex. */
+export const freshId = () => toHex(crypto.getRandomValues(new Uint8Array(ID_BYTES)));
 
 /**
  * What became of the reports in an outbox: how many were `delivered` in this call; how many are `waiting` to be tried
  * again, `pause` seconds from now at the earliest; in `dropped` a sentence for each that can never be delivered and was removed;
- * in `trouble` why the last attempt failed, if it did.
- * @typedef {{ delivered: number, waiting: number, pause: number, dropped: string[], trouble: string }} Delivery
+ * in `trouble` why the last attempt failed, if it did. `asked` is false if this device is not asked, so that there was nothing to
+ * send: its owner opted out, or the part of the study that is under way asks others.
+ * @typedef {{ delivered: number, waiting: number, pause: number, dropped: string[], trouble: string, asked: boolean }} Delivery
  */
 /**
  * @typedef {{ waiting: Map<string, string>, pause: import("./pauses.js").Pause }} Box batches by their upload ids, in hex
@@ -67,27 +71,34 @@ export class Outbox {
 
   /**
    * Keep a report until it is sent. When this is fulfilled, the store holds it.
-   * @param {Uint8Array} body
+   * @param {string} body in hex
+   * @param {string} id the upload id, in hex
    */
-  async put(body) {
-    const id = toHex(crypto.getRandomValues(new Uint8Array(ID_BYTES)));
+  async put(body, id) {
     await this.#change((box) => {
       // A store may call this twice. The report must not be refused because of itself.
       if (!box.waiting.has(id)) this.#refuseIfFull(box);
-      return Boolean(box.waiting.set(id, toHex(body)));
+      return Boolean(box.waiting.set(id, body));
     });
+  }
+
+  /** Give up everything that waits. */
+  async empty() {
+    await this.#change((box) => box.waiting.size > 0 && (box.waiting.clear(), true));
   }
 
   /**
    * Try to send every waiting report once, until one of them fails for now or all are gone.
    * @param {import("./upload.js").Upload} upload
+   * @param {() => Promise<boolean>} isOut whether the owner of the device has opted out: then nothing is sent
    * @returns {Promise<Delivery>}
    */
-  flush(upload) {
+  flush(upload, isOut) {
     return inTurn(`localdp ${this.#name}`, async () => {
+      if (await isOut()) await this.empty();
       let box = await this.#change((_, damaged) => damaged);
       /** @type {Delivery} */
-      const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "" };
+      const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "", asked: true };
       for (const [id, body] of done.pause ? [] : turned([...box.waiting])) {
         const answer = await attempt(upload, fromHex(body), id);
         const over = isDelivered(answer.status) || isFinal(answer.status);
@@ -96,7 +107,7 @@ export class Outbox {
           now.pause = over ? noPause() : pauseAfter(now.pause, answer.retryAfter);
           return true;
         });
-        const said = answer.status ? `the server answered ${answer.status}` : `there was no answer (${answer.trouble})`;
+        const said = inWords(answer);
         if (!over) {
           done.pause = box.pause.length;
           done.trouble = said;
@@ -114,7 +125,7 @@ export class Outbox {
   #refuseIfFull(box) {
     if (box.waiting.size >= this.#most) {
       throw new OutboxFullError(
-        `${this.#most} reports are waiting to be sent, and no more are taken: see whether the server answers at this address`,
+        `${this.#most} reports are waiting to be sent, and no more are taken`,
       );
     }
     return false;
@@ -143,14 +154,14 @@ export class Outbox {
  * @param {import("./upload.js").Upload} upload
  * @param {Uint8Array} body
  * @param {string} id
- * @returns {Promise<import("./upload.js").Answer & { trouble?: string }>}
+ * @returns {Promise<import("./upload.js").Answer>}
  */
 async function attempt(upload, body, id) {
   try {
     const answer = (await upload(body, id)) ?? 200;
     return typeof answer === "number" ? { status: answer } : answer;
   } catch (error) {
-    return { status: 0, trouble: String(error).slice(0, 200) };
+    return { status: 0, detail: String(error).slice(0, 300) };
   }
 }
 
@@ -158,17 +169,15 @@ async function attempt(upload, body, id) {
 const emptyBox = () => ({ waiting: new Map(), pause: noPause() });
 
 /** @param {Box} box */
-const written = ({ waiting, pause }) => sealed(NAME, new TextEncoder().encode(JSON.stringify({ pause, waiting: [...waiting] })));
+const written = ({ waiting, pause }) => sealedJson(NAME, { pause, waiting: [...waiting] });
 
 /**
  * @param {Uint8Array} bytes
  * @returns {Box | undefined} undefined if the bytes are not as they were written
  */
 function read(bytes) {
-  const content = unsealed(NAME, bytes);
-  if (!content) return undefined;
-  const { pause, waiting } = JSON.parse(new TextDecoder().decode(content));
-  return { pause, waiting: new Map(waiting) };
+  const content = unsealedJson(NAME, bytes);
+  return content && { ...content, waiting: new Map(content.waiting) };
 }
 
 /**

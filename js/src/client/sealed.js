@@ -1,5 +1,6 @@
 // Bytes with a checksum, so that damage is noticed: a name of 8 characters, the content, and the SHA-256 of both.
 
+import { utf8 } from "../hex.js";
 import { CHECKSUM_BYTES, NAME_BYTES } from "../numbers.js";
 import { joined, sha256 } from "../sha256.js";
 
@@ -8,7 +9,7 @@ import { joined, sha256 } from "../sha256.js";
  * @param {Uint8Array} content
  */
 export function sealed(name, content) {
-  const named = joined(new TextEncoder().encode(name), content);
+  const named = joined(utf8(name), content);
   return joined(named, sha256(named));
 }
 
@@ -20,4 +21,21 @@ export function sealed(name, content) {
 export function unsealed(name, bytes) {
   const content = Uint8Array.from(bytes).slice(NAME_BYTES, -CHECKSUM_BYTES);
   return sealed(name, content).every((byte, i) => byte === bytes[i]) ? content : undefined;
+}
+
+/**
+ * A value that JSON can hold, sealed.
+ * @param {string} name
+ * @param {unknown} value
+ */
+export const sealedJson = (name, value) => sealed(name, utf8(JSON.stringify(value)));
+
+/**
+ * @param {string} name
+ * @param {Uint8Array} bytes
+ * @returns {any} what was sealed, or undefined if a single bit is not as it was written
+ */
+export function unsealedJson(name, bytes) {
+  const content = unsealed(name, bytes);
+  return content && JSON.parse(new TextDecoder().decode(content));
 }

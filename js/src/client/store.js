@@ -33,17 +33,23 @@ export function memoryStore() {
 }
 
 /**
- * The store, with what a browser or an operating system says (no room, not permitted) turned into a `StoreError`.
+ * The store, with what a browser or an operating system says (no room, not permitted) turned into a `StoreError`. A store that does
+ * not call `update` has read and written nothing.
  * @param {Store} store
  * @returns {Store}
  */
 export const explained = (store) => ({
   async change(name, update) {
+    let isCalled = false;
     try {
-      await store.change(name, update);
+      await store.change(name, (before) => {
+        isCalled = true;
+        return update(before);
+      });
     } catch (error) {
       if (error instanceof LocalDPError) throw error;
       throw new StoreError(`what this device has stored cannot be read or written, so it reports nothing: ${error}`);
     }
+    if (!isCalled) throw new StoreError("the store did not call update, so nothing was released");
   },
 });

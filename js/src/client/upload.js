@@ -11,8 +11,8 @@ import { InvalidInputError } from "../errors.js";
 import { DEADLINE, MOST_KEPT_ALIVE } from "../numbers.js";
 
 /**
- * What a server said: its status, and for how many seconds it wants to be left alone.
- * @typedef {{ status: number, retryAfter?: number | undefined }} Answer
+ * What a server said: its status (0 if there was no answer), for how many seconds it wants to be left alone, and its words.
+ * @typedef {{ status: number, retryAfter?: number | undefined, detail?: string | undefined }} Answer
  */
 /**
  * Sends a batch with its upload id (32 hexadecimal digits). Returning nothing means success; a number is the status that a
@@ -26,6 +26,13 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 // wrong token or a wrong route, which somebody can mend: the report waits.
 const NEVER = [400, 409, 410, 413, 415, 422];
 
+/**
+ * An answer as a sentence.
+ * @param {Answer} answer
+ */
+export const inWords = ({ status, detail = "" }) =>
+  status ? `the server answered ${status}${detail && `: ${detail}`}` : `there was no answer (${detail})`;
+
 /** @param {number} status */
 export const isDelivered = (status) => status >= 200 && status < 300;
 
@@ -33,13 +40,14 @@ export const isDelivered = (status) => status >= 200 && status < 300;
 export const isFinal = (status) => NEVER.includes(status);
 
 /**
- * A function that posts batches to this URL. A URL without a path is completed to the collector's route.
+ * A function that posts batches to this URL. A URL without a path is completed by the route.
  * @param {string} address in a page, it may be relative to the page
- * @param {string} fingerprint of the plan
+ * @param {string} route
  * @param {string} [token]
+ * @param {string} [segment]
  * @returns {Upload}
  */
-export function byHttp(address, fingerprint, token) {
+export function byHttp(address, route, token, segment) {
   /** @type {any} */
   let url;
   try {
@@ -47,38 +55,80 @@ export function byHttp(address, fingerprint, token) {
   } catch {
     // it is refused below
   }
-  if (!/^https?:$/.test(url?.protocol) || url.hash || (url.pathname === "/" && url.search)) {
-    throw new InvalidInputError(`reports are uploaded to an http:// or https:// address, not to ${address.slice(0, 100)}`);
-  }
-  if (url.username || url.password) {
-    throw new InvalidInputError("an address for uploads has no user name and no password; give a token instead");
-  }
-  if (token !== undefined && !/^[!-~]+$/.test(token)) {
-    throw new InvalidInputError("a token is visible ASCII characters without spaces");
-  }
-  if (token !== undefined && url.protocol === "http:" && !LOOPBACK.includes(url.hostname)) {
-    throw new InvalidInputError("a token is sent to https:// addresses only: on the way to this one anybody can read it");
-  }
-  if (url.pathname === "/") url.pathname = `/v1/plans/${fingerprint}/reports`;
+  const refuseIf = (/** @type {unknown} */ isWrong, /** @type {string} */ sentence) => {
+    if (isWrong) throw new InvalidInputError(sentence);
+  };
+  const isWrong = !/^https?:$/.test(url?.protocol) || url.hash || (url.pathname === "/" && url.search);
+  refuseIf(isWrong, `reports are uploaded to an http:// or https:// address, not to ${address.slice(0, 100)}`);
+  refuseIf(url.username || url.password, "an address for uploads has no user name and no password");
+  refuseIf(token !== undefined && !/^[!-~]+$/.test(token), "a token is visible ASCII characters without spaces");
+  refuseIf(segment !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9 ._+-]{0,39}$/.test(segment), "a segment is one of the labels that the collection lists");
+  const isOpen = url.protocol === "http:" && !LOOPBACK.includes(url.hostname);
+  refuseIf(token !== undefined && isOpen, "a token is sent to https:// addresses only");
+  if (url.pathname === "/") url.pathname = route;
   const target = url.href;
 
-  return async (body, uploadId) => {
-    const response = await fetch(target, {
+  return (body, uploadId) =>
+    request(target, {
       method: "POST",
       body: /** @type {Uint8Array<ArrayBuffer>} */ (body),
       headers: {
         "Content-Type": "application/octet-stream",
         "Upload-Id": uploadId,
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...(segment !== undefined && { Segment: segment }),
       },
-      credentials: "omit",
       keepalive: body.length <= MOST_KEPT_ALIVE,
-      redirect: "error",
+    });
+}
+
+/**
+ * One request, within a deadline, without cookies and without a referrer. Redirections are not followed. It never fails: without an
+ * answer, the status is 0 and the detail says what may be the cause.
+ * @param {string} url
+ * @param {RequestInit} options
+ * @returns {Promise<Answer & { text: string }>}
+ */
+export async function request(url, options) {
+  let response;
+  try {
+    response = await fetch(url, {
+      credentials: "omit",
+      redirect: "manual",
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(DEADLINE),
+      ...options,
     });
-    response.body?.cancel().catch(() => {}); // the words of the answer are not needed
-    // A Retry-After that is a date is not obeyed, because clocks of devices are often wrong.
-    return { status: response.status, retryAfter: Number(response.headers.get("Retry-After")) || 0 };
-  };
+  } catch (error) {
+    return { status: 0, text: "", detail: `${error}; ${cause(url)}` };
+  }
+  const { status, type } = response;
+  const text = await response.text().catch(() => "");
+  // A Retry-After that is a date is not obeyed, because clocks of devices are often wrong.
+  const retryAfter = Number(response.headers.get("Retry-After")) || 0;
+  if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
+    return { status: 0, retryAfter, text: "", detail: `${url} is redirected to another address: give the address that it leads to` };
+  }
+  return { status, retryAfter, text, detail: isDelivered(status) ? "" : said(text) };
 }
+
+/**
+ * The sentence in what a server said: the detail of a problem document, or the beginning of the text.
+ * @param {string} text
+ */
+function said(text) {
+  try {
+    return String(JSON.parse(text).detail ?? "").slice(0, 300);
+  } catch {
+    return text.replace(/\s+/g, " ").trim().slice(0, 300);
+  }
+}
+
+/**
+ * Why a request may have had no answer. Browsers do not say, so that pages cannot find out about other servers.
+ * @param {string} url
+ */
+const cause = (url) =>
+  globalThis.location?.protocol === "https:" && url.startsWith("http:")
+    ? `this page was loaded over https://, from which browsers send nothing to ${url}: give an https:// address`
+    : `is ${new URL(url).origin} a collector that is running, does it permit this page to send (CORS), and is there a network?`;

@@ -2,7 +2,7 @@
 // response once more. The name says how the two perturbations are made, the permanent one first.
 
 import { noiseBits } from "../biased_bits.js";
-import { PlanError } from "../errors.js";
+import { unusable } from "../errors.js";
 import { expBelow, isAbove, ONE } from "../exact.js";
 import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
 import { bitRatio, unary } from "./unary.js";
@@ -39,7 +39,7 @@ export const unaryChain = (firstSymmetric, symmetric) => (asked) => {
   // The smallest noise with which one report is private enough. More noise never makes the ratio larger.
   let leaky = 0n;
   let noise = WHOLE / 2n;
-  if (isPrivate(leaky)) throw new PlanError(ONCE_TOO_LARGE);
+  if (isPrivate(leaky)) throw unusable(ONCE_TOO_LARGE);
   while (noise - leaky > 1n) {
     const middle = (leaky + noise) / 2n;
     if (isPrivate(middle)) noise = middle;

@@ -1,7 +1,7 @@
 // Generalized randomized response (`grr`), and twice in a row (`grr+grr`): the index of an item.
 
 import { bitLength, field, fromFields } from "../bitstrings.js";
-import { PlanError, WireError } from "../errors.js";
+import { unusable, WireError } from "../errors.js";
 import { ONCE_TOO_LARGE, WHOLE } from "./mechanism.js";
 import { privateTruth, response, symbolRatio } from "./symbols.js";
 
@@ -37,7 +37,7 @@ export function grrTwice(asked) {
   const first = grr(asked);
   const { truth } = first._parameters;
   const again = truth && privateTruth(size, once, truth);
-  if (again >= WHOLE) throw new PlanError(ONCE_TOO_LARGE);
+  if (again >= WHOLE) throw unusable(ONCE_TOO_LARGE);
   const respond = response(size, again);
   return {
     ...first,

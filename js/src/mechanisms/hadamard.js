@@ -3,20 +3,20 @@
 
 import { bitLength, fromFields } from "../bitstrings.js";
 import { PlanError } from "../errors.js";
-import { expBelow, ONE, roundedDown } from "../exact.js";
+import { expBelow, ONE } from "../exact.js";
 import { halves } from "../random.js";
 import { parity } from "./hashing.js";
 import { WHOLE } from "./mechanism.js";
+import { leastNoise } from "./unary.js";
 
 /**
  * @param {import("./mechanism.js").Asked} asked
  * @returns {import("./mechanism.js").Mechanism}
  */
 export function hadamard({ size, epsilon }) {
-  const e = expBelow(epsilon);
   const bits = bitLength(size);
-  if (e > 2n * ONE || bits > 32) throw new PlanError("hr is offered up to epsilon = ln 2 only, and below 2^32 items");
-  const keep = roundedDown(e, ONE + e);
+  if (expBelow(epsilon) > 2n * ONE || bits > 32) throw new PlanError("hr is offered up to epsilon = ln 2 only, and below 2^32 items");
+  const keep = WHOLE - leastNoise(epsilon);
   const threshold = halves(keep);
   return {
     _parameters: { order_bits: bits, keep },

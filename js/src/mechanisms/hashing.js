@@ -1,7 +1,7 @@
-// Local hashing (`olh`, `blh`, `llh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
+// Local hashing (`olh`, `blh`, `llh`, `slh`): a drawn hash function, and a perturbed symbol, to which it hashes the held item.
 
 import { bitLength, fromFields } from "../bitstrings.js";
-import { expBelow, largest, ONE, rounded } from "../exact.js";
+import { expBelow, isAbove, largest, ONE, rounded } from "../exact.js";
 import { precision, WHOLE } from "./mechanism.js";
 import { privateTruth, response, symbolRatio } from "./symbols.js";
 
@@ -10,25 +10,26 @@ import { privateTruth, response, symbolRatio } from "./symbols.js";
 /** @typedef {import("./mechanism.js").Words} Words */
 
 /**
- * What the three share.
+ * What all of them share.
  * @param {number} symbols
  * @param {bigint} truth
  * @param {number} functionBits
  * @param {(words: Words) => number} draw a hash function, as the number that identifies it
  * @param {(identity: number, item: number) => number} hash
+ * @param {number} [among] the number of symbols that a report stands for
  * @returns {Omit<Mechanism, "_parameters">}
  */
-function hashed(symbols, truth, functionBits, draw, hash) {
+function hashed(symbols, truth, functionBits, draw, hash, among = 1) {
   const respond = response(symbols, truth);
   const symbolBits = bitLength(symbols - 1);
   return {
     _bits: functionBits + symbolBits,
-    _ratio: symbolRatio(symbols, truth),
+    _ratio: symbolRatio(symbols, truth, WHOLE, among),
     _permanent: (index, words) => {
       const identity = draw(words);
       return fromFields([
         [identity, functionBits],
-        [respond(hash(identity, index), words), symbolBits],
+        [respond((hash(identity, index) ^ words.below(among)) >>> 0, words), symbolBits],
       ]);
     },
   };
@@ -62,7 +63,7 @@ export function localHash(seed, item, symbols) {
 }
 
 /** @param {number} word */
-function mix(word) {
+export function mix(word) {
   word ^= word >>> 17;
   word = Math.imul(word, 0xed5ad4bb);
   word ^= word >>> 11;
@@ -79,40 +80,80 @@ function mix(word) {
  */
 export function linearHashing({ size, epsilon }) {
   const degree = bitLength(size - 1);
-  const others = 2 ** degree - 1;
-  const choices = Array.from({ length: degree }, (_, i) => {
-    const truth = privateTruth(2 ** (i + 1), epsilon);
-    return { symbolBits: i + 1, truth, _precision: linearPrecision(degree, i + 1, truth) };
+  const choices = Array.from({ length: degree }, (_, i) => linearChoice(degree, i + 1, epsilon, 1));
+  return linear(degree, largest(choices, PRECISION));
+}
+
+/**
+ * Linear local hashing with reports that stand for several symbols.
+ * @param {Asked} asked
+ * @returns {Mechanism}
+ */
+export function subsetHashing({ size, epsilon }) {
+  const degree = bitLength(size - 1);
+  const wanted = expBelow(epsilon) + ONE;
+  const longest = Math.min(degree, ((wanted + ONE - 1n) / ONE).toString(2).length + MORE_BITS);
+  const choices = Array.from({ length: longest }, (_, i) => {
+    const around = Number((ONE << BigInt(i + 1)) / wanted);
+    const amounts = [Math.max(1, around), around + 1];
+    return largest(
+      amounts.map((among) => linearChoice(degree, i + 1, epsilon, among)),
+      PRECISION,
+    );
   });
-  const { symbolBits, truth } = largest(choices, (choice) => choice._precision);
-  const polynomial = 2 ** degree + LOW_TERMS[degree - 1];
-  const shared = hashed(
-    2 ** symbolBits,
-    truth,
-    degree,
-    (words) => words.below(others) + 1,
-    (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
-  );
+  const [most, out] = largest(choices, PRECISION)._precision;
+  const enough = choices.find(({ _precision: [p, q] }) => !isAbove([most * 10_000n, out * 10_044n], [p, q]));
+  const found = enough ?? choices[0];
+  const shared = linear(degree, found);
+  return { ...shared, _parameters: { ...shared._parameters, among: found.among } };
+}
+
+/** How many more bits a symbol may have than e^epsilon + 1 takes. */
+const MORE_BITS = 3;
+
+/** @typedef {ReturnType<typeof linearChoice>} Linear */
+
+/** @param {Linear} choice */
+const PRECISION = (choice) => choice._precision;
+
+/**
+ * @param {number} degree
+ * @param {Linear} choice
+ * @returns {Mechanism}
+ */
+function linear(degree, { symbolBits, truth, among }) {
+  const others = 2 ** degree - 1;
   return {
-    _parameters: { degree, polynomial, symbol_bits: symbolBits, truth },
-    ...shared,
+    _parameters: { degree, polynomial: 2 ** degree + LOW_TERMS[degree - 1], symbol_bits: symbolBits, truth },
+    ...hashed(
+      2 ** symbolBits,
+      truth,
+      degree,
+      (words) => words.below(others) + 1,
+      (multiplier, item) => linearHash(multiplier, item, degree, symbolBits),
+      among,
+    ),
   };
 }
 
 /**
- * The precision with symbols of so many bits.
+ * The response with symbols of so many bits, of which a report stands for `among`, and its precision.
  * @param {number} degree
- * @param {number} bits
- * @param {bigint} truth
+ * @param {number} symbolBits
+ * @param {number} epsilon
+ * @param {number} among
  */
-function linearPrecision(degree, bits, truth) {
-  // p is kept/whole; a report supports another item with `kept` if their hashes are equal, and else with `other`.
-  const [field, symbols] = [1n << BigInt(degree), 1n << BigInt(bits)];
-  const other = WHOLE - truth;
-  const kept = symbols * truth + other;
+function linearChoice(degree, symbolBits, epsilon, among) {
+  const truth = privateTruth(2 ** symbolBits, epsilon, WHOLE, among);
+  const [field, symbols, set] = [1n << BigInt(degree), 1n << BigInt(symbolBits), BigInt(among)];
+  const whole = WHOLE * symbols;
+  // p is kept/whole; if two items have different hashes, every other difference is equally likely.
+  const kept = symbols * truth + set * (WHOLE - truth);
   const colliding = field / symbols - 1n;
-  const q = kept * colliding + other * (field - 1n - colliding);
-  return precision(kept * (field - 1n), q, WHOLE * symbols * (field - 1n));
+  const apart = kept * (set - 1n) + (whole - kept) * set;
+  const q = kept * colliding * (symbols - 1n) + apart * (field - 1n - colliding);
+  const all = (field - 1n) * (symbols - 1n);
+  return { symbolBits, truth, among, _precision: precision(kept * all, q, whole * all) };
 }
 
 /**

@@ -4,11 +4,13 @@ import { unaryChain } from "./chains.js";
 import { dbit } from "./dbit.js";
 import { grr, grrTwice } from "./grr.js";
 import { hadamard } from "./hadamard.js";
-import { linearHashing, localHashing } from "./hashing.js";
+import { linearHashing, localHashing, subsetHashing } from "./hashing.js";
 import { privset } from "./privset.js";
 import { sampled } from "./set_sampling.js";
+import { hadamardSketch, sketch } from "./sketches.js";
 import { subset } from "./subset.js";
 import { unary } from "./unary.js";
+import { wave } from "./wave.js";
 
 /**
  * @template [Held=number]
@@ -24,6 +26,7 @@ const OF_ONE_ELEMENT = [
   ["olh", localHashing(false)],
   ["blh", localHashing(true)],
   ["llh", linearHashing],
+  ["slh", subsetHashing],
   ["hr", hadamard],
 ];
 
@@ -34,6 +37,9 @@ const OF_ONE_ELEMENT = [
 export const MECHANISMS = new Map([
   ...OF_ONE_ELEMENT,
   ["dbit", dbit],
+  ["cms", sketch],
+  ["hcms", hadamardSketch],
+  ["wave", wave],
   ["grr+grr", grrTwice],
   ["sue+sue", unaryChain(true, true)],
   ["oue+oue", unaryChain(false, false)],

@@ -10,6 +10,7 @@
  * @property {number} epsilon
  * @property {number} once the budget of one report alone; it is epsilon where the plan does not say it
  * @property {number} answers of dbit
+ * @property {number} [ordered] how many of the items have an order, of plans with a scale
  * @property {number} setSize the number of items that a user may hold, of plans with sets
  */
 
@@ -40,4 +41,4 @@ export const WHOLE = 1n << 64n;
  */
 export const precision = (p, q, whole) => (p > q ? [(p - q) ** 2n, q * (whole - q)] : [0n, 1n]);
 
-export const ONCE_TOO_LARGE = "this plan cannot be used: one report of this chain cannot spend as much as once says";
+export const ONCE_TOO_LARGE = "one report of this chain cannot spend as much as once says";

@@ -13,6 +13,7 @@ import numpy as np
 
 from localdp.advice import sentences
 from localdp.advice.options import SHARES, Option, best_option, every_option
+from localdp.advice.scales import advise_scale, required
 from localdp.advice.shapes import Like, Shape, several_shapes, shaped
 from localdp.advice.targets import Target, checked_target
 from localdp.domain import Domain
@@ -20,6 +21,7 @@ from localdp.errors import DomainError, InvalidInputError
 from localdp.items import Item
 from localdp.mechanisms import create
 from localdp.plan import Plan
+from localdp.questions import Scale
 from localdp.table import Table
 from localdp.validation import checked_users, shown
 
@@ -234,7 +236,7 @@ class Advice:
 
 
 def advise(
-    items: int | None = None,
+    items: int | Scale | None = None,
     users: int | None = None,
     *,
     epsilon: float | None = None,
@@ -255,6 +257,9 @@ def advise(
     - Given `users`, `epsilon` and `once`, it compares the chains, for people who are asked again and again.
     - Given `users`, `epsilon` and `set_size`, it compares the mechanisms for people who hold sets of items.
 
+    - Given a `Scale` in the place of items, `users` and `epsilon`, a
+      `ScaleAdvice` says how well mean and median will be known.
+
     A target is a share of the users, such as 0.001 or "0.1%". `target_error` is the standard error to reach for a raw
     frequency. It is reached for every item, however many users hold it; with `up_to="10%"` it is reached only for items
     that at most 10% of the users hold, which takes fewer users or a smaller epsilon, because the holders of an item add
@@ -269,6 +274,9 @@ def advise(
     >>> advise(1_000, 100_000, smallest_share="1%").epsilon
     2.56
     """
+    if isinstance(items, Scale):
+        others = (once, set_size, target_error, up_to, smallest_share, like)
+        return advise_scale(items, *required(users, epsilon, others))  # type: ignore[return-value]
     items = _checked_items(items)
     options = given_options(once, set_size)
     if options:

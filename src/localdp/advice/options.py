@@ -178,13 +178,10 @@ class Option:
 
 
 def every_option(epsilon: float, shapes: tuple[Shape, ...], options: Mapping[str, Any] = _NONE) -> tuple[Option, ...]:
-    """All mechanisms that can be made at this epsilon with these options, which are `once`, `set_size` or none.
-
-    Without `dbit`, whose accuracy depends on the number of its answers.
-    """
+    """All mechanisms to compare at this epsilon with these options, which are `once`, `set_size` or none."""
     found, known = [], offered(options)
     simple = [name for name in ORDER if name in known]
-    for name in (*simple, *(name for name in known if name not in (*ORDER, "dbit"))):
+    for name in (*simple, *(name for name in known if name not in ORDER)):
         try:
             found.append(Option(create(name, shapes[0].items, epsilon, **options).mechanism, shapes))
         except (ImpureMechanismError, EpsilonError):

@@ -11,6 +11,7 @@ from localdp.advice.options import SHARES, Option
 from localdp.advice.shapes import EQUAL, EXPONENTIAL, EXPONENTS, HELD, POWER_LAW, ZIPF
 from localdp.advice.targets import Target, percent
 from localdp.amplification import certified, rounded_up
+from localdp.changes.planning import people_for_change, periods_for_change, smallest_change
 from localdp.estimate.thresholds import SEEN
 
 WIDE = 4.0
@@ -125,13 +126,25 @@ def outlook(option: Option) -> list[str]:
         f"An item is detected, which means that it stands out from the noise {SEEN:.0%} of the time, if at least "
         f"{percent(share)} of the users ({_count(share * option.users)}) hold it. {_standing_out(option)}"
     )
-    sentences = [f"{raw} {detected}", _calibrated(option)]
+    sentences = [f"{raw} {detected}", _calibrated(option), changes(option)]
     if option.items_seen.get(ZIPF, max(option.items_seen.values())) < 1 or option.items_detected == 0:
         sentences.append(
             "There are too few users to detect single items at this epsilon. To halve the error as a share of the "
             "users, take four times as many users, or (roughly) an epsilon that is larger by 1."
         )
     return sentences
+
+
+def changes(option: Option) -> str:
+    """How many people it takes to see a change from one survey to the next, or how large a change these people show."""
+    needed, least = people_for_change(option.made), smallest_change(option.made, option.users)
+    periods = periods_for_change(option.made, option.users)
+    return (
+        f"To see an item go from 10% to 12% takes {_count(needed)} people before and as many after (seen {SEEN:.0%} of "
+        f"the time, at a level of 5%); {_count(option.users)} each show a change of {100 * least:.2g} points. A long "
+        f"history knows where the item was: with {_count(option.users)} people in each period, it needs about "
+        f"{_count(periods)} {'period' if periods == 1 else 'periods'} after such a step, if other people report in it."
+    )
 
 
 def span(option: Option) -> str:

@@ -1,8 +1,8 @@
 """How long one report takes in a call of its own, as on a device: by a plan, and by a client.
 
 A client that was asked before answers from memory. Otherwise it derives the permanent response: two HMACs, a keystream
-of its own, and the mechanism on plain integers. Writing to the store, which happens once for every new value and takes
-as long as the disk takes, is not part of it.
+of its own, and the mechanism on arrays of one element. Writing to the store, which happens once for every new value and
+takes as long as the disk takes, is not part of it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _measured(name: str, size: int, epsilon: float, options: dict[str, Any], rou
 
         def derived() -> None:
             for _ in range(CALLS):
-                client.forget()
+                client.clear_cache()
                 client.report(1)
 
         def remembered() -> None:

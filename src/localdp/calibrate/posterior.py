@@ -29,7 +29,7 @@ from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.calibrate.two_levels import Block
 from localdp.frozen import Frozen
-from localdp.kernels.cubics import CubicTable
+from localdp.kernels.cubics import CubicTable, summed
 from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH
@@ -195,8 +195,13 @@ class Posterior(Frozen, AnyPosterior):
 
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
-        means, variances = self._moments()
-        return pull_towards(total, means.sum(), float(variances.sum()))
+        tables = self._moment_tables()
+        if tables is None:
+            means, variances = self._moments_at(self.estimates)
+            return pull_towards(total, float(means.sum()), float(variances.sum()))
+        (mean, variance), missed = summed(tables, self.estimates)
+        means, variances = self._moments_at(self.estimates[missed])
+        return pull_towards(total, mean + float(means.sum()), variance + float(variances.sum()))
 
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.
@@ -305,18 +310,25 @@ class Posterior(Frozen, AnyPosterior):
 
     def _moments(self) -> tuple[Vector, Vector]:
         """The mean and the variance of the posterior of every item."""
-        grid = self._grid(_CELLS)
-        sharp = self.prior.atoms is not None or self.prior.edges.size
-        if sharp or not 1 < grid.size < self.estimates.size or self.estimates.size < self._least_tabled:
+        tables = self._moment_tables()
+        if tables is None:
             return self._moments_at(self.estimates)
-        step = float(grid[1] - grid[0])
         found = []
-        for values in self._moments_at(grid):
-            inside, missed = CubicTable.through(float(grid[0]), step, values).interpolate(self.estimates)
+        for table in tables:
+            inside, missed = table.interpolate(self.estimates)
             found.append(inside)
         if missed.size:
             found[0][missed], found[1][missed] = self._moments_at(self.estimates[missed])
         return found[0], np.maximum(found[1], 0.0)
+
+    def _moment_tables(self) -> list[CubicTable] | None:
+        """The mean and the variance as tables of cubics in the estimate; None where they are not worth making."""
+        grid = self._grid(_CELLS)
+        sharp = self.prior.atoms is not None or self.prior.edges.size
+        if sharp or not 1 < grid.size < self.estimates.size or self.estimates.size < self._least_tabled:
+            return None
+        step = float(grid[1] - grid[0])
+        return [CubicTable.through(float(grid[0]), step, values) for values in self._moments_at(grid)]
 
     def _from_cumulative(
         self, x: Vector, read: Callable[[Vector, Vector], tuple[float, float]]

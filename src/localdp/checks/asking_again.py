@@ -8,7 +8,6 @@ which are the sum over s of Pr(s | x) Pr(r_1 | s) .. Pr(r_k | s).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 from localdp.checks.failure import require
 from localdp.checks.instances import SMALL_SIZES, Kind, instances
 from localdp.checks.privacy import LONGEST_TAPE, require_channel, require_purity, require_ratio
-from localdp.checks.tapes import Law, Randomizes, bits_read
+from localdp.checks.tapes import Path, bits_read, laws_of
 from localdp.errors import LocalDPError, WireError
 from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
 from localdp.randomness import thresholds
-from localdp.randomness.keystream import Entropy, secure, seeded
-from localdp.types import Indices, Rows
+from localdp.randomness.keystream import secure, seeded
+from localdp.types import Rows
 
 _WIDEST = 6  # bits of a probability
 _MOST_REPORTS = 3  # of one device, together
@@ -89,33 +88,14 @@ def _require_kept(mechanism: Mechanism, seed: int) -> None:
     require(False, f"{mechanism!r} makes reports from responses that lack a byte; expected a WireError")
 
 
-@dataclass(frozen=True)
-class _First:
+def _first(mechanism: Mechanism) -> Path:
     """The first perturbation: value -> permanent response."""
-
-    mechanism: Mechanism
-
-    @property
-    def width(self) -> int:
-        return self.mechanism.width
-
-    def randomize(self, values: Indices, source: Entropy, /) -> Rows:
-        return self.mechanism.randomize_permanent(values, source)
+    return Path(mechanism.width, mechanism.randomize_permanent)
 
 
-@dataclass(frozen=True)
-class _Second:
+def _second(mechanism: Mechanism, responses: Rows) -> Path:
     """The second perturbation: the place of a permanent response in a list -> report."""
-
-    mechanism: Mechanism
-    responses: Rows
-
-    @property
-    def width(self) -> int:
-        return self.mechanism.width
-
-    def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        return self.mechanism.randomize_again(self.responses[places], source)
+    return Path(mechanism.width, lambda places, source: mechanism.randomize_again(responses[places], source))
 
 
 def _enumerable(mechanism: Mechanism) -> Iterator[Mechanism]:
@@ -124,7 +104,7 @@ def _enumerable(mechanism: Mechanism) -> Iterator[Mechanism]:
         try:
             narrow = mechanism.at_width(width)
             some = narrow.randomize_permanent(np.zeros(1, np.int64), seeded(0))
-            if max(bits_read(_First(narrow)), bits_read(_Second(narrow, some))) <= LONGEST_TAPE:
+            if max(bits_read(_first(narrow)), bits_read(_second(narrow, some))) <= LONGEST_TAPE:
                 yield narrow
         except LocalDPError:
             continue
@@ -132,10 +112,11 @@ def _enumerable(mechanism: Mechanism) -> Iterator[Mechanism]:
 
 def _require_private(mechanism: Mechanism) -> None:
     """Over all random inputs, the permanent response, one report and several reports are as private as stated."""
-    first = _laws(mechanism, _First(mechanism), mechanism.size, "value")
+    first = [law.probabilities for law in laws_of(_first(mechanism), range(mechanism.size), mechanism, "value")]
     responses = sorted(set().union(*first))
     rows = bitstrings.from_integers(np.array(responses, np.uint64), mechanism.report_bits)
-    second = _laws(mechanism, _Second(mechanism, rows), len(responses), "permanent response")
+    again = laws_of(_second(mechanism, rows), range(len(responses)), mechanism, "permanent response")
+    second = [law.probabilities for law in again]
     reports = sorted(set().union(*second))
     kept, sent = _matrix(first, responses), _matrix(second, reports)
     ratio = _require_within_epsilon(mechanism, kept, "permanent responses")
@@ -154,19 +135,6 @@ def _require_private(mechanism: Mechanism) -> None:
         together = (together[:, :, None] * sent[:, None, :]).reshape(len(responses), -1)
         if together.shape[1] <= _LARGEST_JOINT:
             _require_within_epsilon(mechanism, kept @ together, f"lists of {number} reports from one response")
-
-
-def _laws(mechanism: Mechanism, step: Randomizes, inputs: int, what: str) -> Probabilities:
-    """The exact law of one perturbation for each input, which must all read the same number of random bits."""
-    length = bits_read(step)
-    laws = [Law(step, given, length) for given in range(inputs)]
-    for given, law in enumerate(laws):
-        require(
-            np.array_equal(law.read, laws[0].read),
-            f"{mechanism!r} does not read as many random bits for {what} {given} as for {what} 0; expected the same "
-            f"number for every {what}",
-        )
-    return [law.probabilities for law in laws]
 
 
 def _matrix(laws: Probabilities, outcomes: list[int]) -> NDArray[Any]:
@@ -189,7 +157,8 @@ def _composed(first: Probabilities, second: Probabilities, responses: list[int])
 
 def _require_within_epsilon(mechanism: Mechanism, chances: NDArray[Any], what: str) -> Fraction:
     """No outcome is more than e^epsilon times as likely under one value as under another; the largest ratio."""
-    least, most = chances.min(axis=0), chances.max(axis=0)
+    possible = chances[:, chances.max(axis=0) > 0]  # reports of one device may have to share a hash function
+    least, most = possible.min(axis=0), possible.max(axis=0)
     require(
         least.all(),
         f"{mechanism!r} leaks: over all random inputs at {mechanism.width} bits, some {what} are possible under one "

@@ -13,7 +13,7 @@ from localdp.checks.reports import check_merging, check_wire
 from localdp.checks.sampling import check_estimates, check_large_domains, check_samples_match_channel
 from localdp.checks.sets import check_sets
 from localdp.checks.users import check_every_user, check_fresh_noise
-from localdp.mechanisms import CHAINS, SET_MECHANISMS, create
+from localdp.mechanisms import BUCKET_CHAINS, CHAINS, ORDERED_MECHANISMS, SET_MECHANISMS, create
 
 MECHANISM_CHECKS: tuple[Callable[[Kind, int], None], ...] = (
     check_definition,
@@ -45,5 +45,5 @@ def check_mechanism(kind: Kind | str, seed: int = 0) -> None:
 
 def _named(name: str) -> Kind:
     """The class of one of the library's mechanisms."""
-    with_options = CHAINS | SET_MECHANISMS
+    with_options = CHAINS | BUCKET_CHAINS | SET_MECHANISMS | ORDERED_MECHANISMS
     return with_options[name] if name in with_options else type(create(name, 2, EPSILONS[0]).mechanism)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from localdp.checks.failure import require
+from localdp.checks.failure import CheckFailure, require
 from localdp.checks.instances import EPSILONS, SMALL_SIZES, Kind, instances
-from localdp.checks.tapes import Law, bits_read
+from localdp.checks.tapes import Law, Path, bits_read, laws_of
 from localdp.errors import LocalDPError
 from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
 from localdp.randomness import thresholds
+from localdp.randomness.keystream import Entropy
+from localdp.types import Indices, Rows
 
 LONGEST_TAPE = 18  # bits: 2^18 runs for each value take well under a second
 _WIDEST = 10  # bits of a probability
+_WIDEST_PATH = 6  # the same, for whole devices, of which more inputs are tried
 
 
 def check_exact_privacy(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here is random)
@@ -29,20 +33,13 @@ def check_exact_privacy(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (not
     # Two perturbations read too many bits on larger domains; `check_asking_again` tries them one after the other.
     sizes = SMALL_SIZES[:2] if kind.perturbs_again else SMALL_SIZES
     for mechanism in _enumerable(kind, sizes):
-        length = bits_read(mechanism)
-        laws = [Law(mechanism, value, length) for value in range(mechanism.size)]
-        for value, law in enumerate(laws):
-            require(
-                np.array_equal(law.read, laws[0].read),
-                f"{mechanism!r} does not read as many random bits for value {value} as for value 0; expected the same "
-                "number for every value",
-            )
+        laws = laws_of(mechanism, range(mechanism.size), mechanism, "value")
         probabilities = [law.probabilities for law in laws]
         require_ratio(mechanism, probabilities)
         require_channel(mechanism, probabilities)
         if mechanism.exactly_pure:
             require_purity(mechanism, probabilities)
-        if (laws[0].read > length).any():
+        if (laws[0].read > bits_read(mechanism)).any():
             rejects = True
             redrawn |= _require_same_law_when_redrawn(mechanism)
     require(
@@ -188,3 +185,31 @@ def require_purity(mechanism: Mechanism, probabilities: list[dict[int, Fraction]
                 f"{mechanism!r} is not pure as stated: the reports of value {value} support item {item} with "
                 f"probability {found} over all random inputs at {mechanism.width} bits; {name} states {stated}",
             )
+
+
+def require_private_path(
+    subject: object,
+    mechanism: Mechanism,
+    inputs: Sequence[object],
+    randomize: Callable[[Mechanism, Indices, Entropy], Rows],
+    epsilon: float,
+    what: str,
+) -> None:
+    """Run every random input of a whole device for each of these inputs: its reports must stay within epsilon.
+
+    `randomize` makes reports of the input at a place of the list, with a narrower mechanism than the device has.
+    """
+    narrow = next(narrower(mechanism, _WIDEST_PATH, LONGEST_TAPE), None)
+    if narrow is None:
+        raise CheckFailure(f"{subject!r} reads too many random bits to try every input")
+    path = Path(narrow.width, partial(randomize, narrow))
+    probabilities = [law.probabilities for law in laws_of(path, inputs, subject, what)]
+    reports = set().union(*probabilities)
+    missing = [given for given, law in zip(inputs, probabilities, strict=True) if reports - set(law)]
+    require(not missing, f"{subject!r}: it sends reports that it never sends for {what} {missing[:1]}")
+    columns = [[law[report] for law in probabilities] for report in reports]
+    worst = max(max(column) / min(column) for column in columns)
+    require(
+        worst <= thresholds.exp_below(epsilon),
+        f"{subject!r} leaks: its reports have epsilon {thresholds.log(worst)}, and {epsilon} was asked for",
+    )

@@ -6,7 +6,6 @@ All sets of a small domain are run on every possible random input, also the empt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from localdp.checks.failure import require
 from localdp.checks.instances import Kind
 from localdp.checks.privacy import LONGEST_TAPE, narrower
-from localdp.checks.tapes import Law, bits_read
+from localdp.checks.tapes import Law, Path, laws_of
 from localdp.errors import LocalDPError
 from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
@@ -37,20 +36,12 @@ def check_sets(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here
     and amplification where there is none. Mechanisms that perturb a permanent response, or that
     are not pure, do not take sets.
     """
-    if kind.perturbs_again or kind.p is Mechanism.p:
+    if kind.perturbs_again or kind.p is Mechanism.p or not kind.takes_sets:
         return
     tried = 0
     for mechanism in _instances(kind):
         sets = [held for size in range(mechanism.size + 1) for held in combinations(range(mechanism.size), size)]
-        path = _OfSets(mechanism, sets)
-        laws = [Law(path, place, bits_read(path)) for place in range(len(sets))]
-        for held, law in zip(sets, laws, strict=True):
-            require(
-                np.array_equal(law.read, laws[0].read),
-                f"{mechanism!r} does not read as many random bits for the set {held} as for the empty set; expected "
-                "the same number for every set",
-            )
-        _require_private(mechanism, sets, laws)
+        _require_private(mechanism, sets, laws_of(path_of(mechanism, sets), sets, mechanism, "the set"))
         tried += 1
     require(
         tried > 0,
@@ -59,19 +50,13 @@ def check_sets(kind: Kind, seed: int = 0) -> None:  # noqa: ARG001 (nothing here
     )
 
 
-@dataclass(frozen=True)
-class _OfSets:
+def path_of(mechanism: SetMechanism, sets: list[Held]) -> Path:
     """The whole path of a device: the place of a set in a list -> report."""
 
-    mechanism: SetMechanism
-    sets: list[Held]
+    def randomize(places: Indices, source: Entropy) -> Rows:
+        return mechanism.randomize_sets(repeated(sets[places[0]], places.size), source)
 
-    @property
-    def width(self) -> int:
-        return self.mechanism.width
-
-    def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        return self.mechanism.randomize_sets(repeated(self.sets[places[0]], places.size), source)
+    return Path(mechanism.width, randomize)
 
 
 def repeated(held: Held, users: int) -> ItemSets:

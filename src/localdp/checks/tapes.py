@@ -10,11 +10,14 @@ law as the first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
+from localdp.checks.failure import require
 from localdp.formats import bitstrings
 from localdp.randomness.keystream import Entropy, Who
 from localdp.types import Flags, Indices, Rows, Words
@@ -27,6 +30,14 @@ class Randomizes(Protocol):
     def width(self) -> int: ...
 
     def randomize(self, values: Indices, source: Entropy, /) -> Rows: ...
+
+
+@dataclass(frozen=True)
+class Path:
+    """Another way to a report: `randomize` takes the place of an input in some list. All users have the same place."""
+
+    width: int
+    randomize: Callable[[Indices, Entropy], Rows]
 
 
 class Tapes(Entropy):
@@ -84,3 +95,16 @@ class Law:
         """Pr(report | value) as fractions; a report is given as the integer that its bits make."""
         tapes = sum(self._tapes_by_report.values())
         return {report: Fraction(count, tapes) for report, count in self._tapes_by_report.items()}
+
+
+def laws_of(path: Randomizes, inputs: Sequence[object], subject: object, what: str) -> list[Law]:
+    """The law of each input, given by its place in the list. All must read the same number of random bits."""
+    length = bits_read(path)
+    laws = [Law(path, place, length) for place in range(len(inputs))]
+    for given, law in zip(inputs, laws, strict=True):
+        require(
+            np.array_equal(law.read, laws[0].read),
+            f"{subject!r} does not read as many random bits for {what} {given} as for {what} {inputs[0]}; expected the "
+            f"same number for every {what}",
+        )
+    return laws

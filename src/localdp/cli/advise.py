@@ -8,25 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli.options import Column, Force, Header, Json, Plot
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 if TYPE_CHECKING:
     from localdp.advice import Advice
 
+_HELD = tuple(f"held-{share}%" for share in ("30", "10", "3", "1", "0.3", "0.1"))
 SHAPES = (
-    *(
-        "equal",
-        "exponential",
-        "zipf-0.5",
-        "zipf",
-        "zipf-1.5",
-        "held-30%",
-        "held-10%",
-        "held-3%",
-        "held-1%",
-        "held-0.3%",
-    ),
-    *("held-0.1%", "retail", "power-law", "kosarak-100k", "kosarak"),
+    *("equal", "exponential", "zipf-0.5", "zipf", "zipf-1.5"),
+    *_HELD,
+    *("retail", "power-law", "kosarak-100k", "kosarak"),
 )
 
 
@@ -62,6 +53,17 @@ def command(
         str | None,
         typer.Option(metavar="NUMBER", help="For people who hold sets of items, usually of at most this many."),
     ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH[:STEP]",
+            help="For numbers from LOW to HIGH, as in localdp plan: how well the mean and the median will be known.",
+        ),
+    ] = None,
+    unlisted: Annotated[
+        bool,
+        typer.Option(help="For texts that nobody listed: which shares of the users localdp discover finds."),
+    ] = False,
     target_error: Annotated[
         str | None,
         typer.Option(help="A target: the standard error of a raw estimate, as a share of the users, such as 0.1%."),
@@ -107,18 +109,29 @@ def command(
     hold. With a target and --epsilon, the answer is the number of users that are
     needed. With --epsilon alone, all mechanisms are compared at that budget; with
     --once as well, those for people who are asked again and again, and with
-    --set-size those for people who hold sets.
+    --set-size those for people who hold sets. With --scale, people answer with a
+    number, and with --unlisted with a text that nobody listed.
 
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
     from localdp.advice import advise
     from localdp.cli.answers import read_answers
-    from localdp.cli.output import check_outputs, is_standard, save_plot
-    from localdp.cli.values import budget_of, optional_number, whole_number
+    from localdp.cli.output import check_outputs, is_standard, save_plot, write
+    from localdp.cli.typed import budget_of
     from localdp.errors import InvalidInputError
+    from localdp.reading import optional_number, whole_number
 
     d, n = whole_number(items, "--items"), whole_number(users, "--users", least=0)
     budget = None if epsilon is None else budget_of(epsilon)
+    if scale is not None:
+        others = (data, column, header, items, once, set_size, target_error, up_to, smallest_share, like, plot)
+        if unlisted or any(other is not None for other in others):
+            raise InvalidInputError("--scale goes with --users, --epsilon, --out and --json, and with nothing else")
+        _show_scale(scale, n, budget, out, json, force)
+        return
+    if unlisted:
+        _show_unlisted(n, budget, json)
+        return
     if data is None and d is None:
         raise InvalidInputError("say how many items there are with --items, or name a file with earlier answers")
     if data is None and (column is not None or header is not None):
@@ -140,11 +153,54 @@ def command(
     )
     _compute(advice)
     if out is not None:
-        _write(advice, out)
+        write(advice.table(), out, advice.to_json())
     if plot is not None:
         save_plot(advice.plot(), plot)
     if out is None or not is_standard(out):
         print(advice.to_json() if json else advice)
+
+
+def _show_scale(text: str, users: int | None, epsilon: float | None, out: Path | None, json: bool, force: bool) -> None:
+    """How well the mean and the median of a scale will be known."""
+    from localdp.advice import advise
+    from localdp.cli.output import as_json, check_outputs, is_standard, write
+    from localdp.cli.plan import scale_of
+    from localdp.errors import InvalidInputError
+
+    if users is None or epsilon is None:
+        raise InvalidInputError("say how many people answer with --users, and with which --epsilon")
+    check_outputs(force, out)
+    advice = advise(scale_of(text, None), users, epsilon=epsilon)
+    if out is not None:
+        write(advice.table(), out)
+    if out is None or not is_standard(out):
+        print(as_json(advice.table()) if json else advice)
+
+
+def _show_unlisted(users: int | None, epsilon: float | None, json: bool) -> None:
+    """What a discovery of texts finds, at one epsilon or at several."""
+    import numpy as np
+
+    from localdp.cli.output import show
+    from localdp.discovery import Discovery
+    from localdp.errors import InvalidInputError, TooFewReportsError
+    from localdp.table import Table
+
+    if users is None:
+        raise InvalidInputError("say how many users there are with --users")
+    tried = (0.5, 1.0, 2.0, 4.0) if epsilon is None else (epsilon,)
+    found, notes = [], []
+    for one in tried:
+        try:
+            discovery = Discovery(epsilon=one, users=users)
+        except TooFewReportsError as error:
+            notes.append(str(error))
+        else:
+            found.append((one, discovery.reach.share(0.9), discovery.reach.share(0.5), discovery.expected_rounds))
+    names = ("epsilon", "found 9 of 10 times", "found 1 of 2 times", "rounds")
+    columns = dict(zip(names, np.array(found).reshape(-1, len(names)).T, strict=True))
+    title = f"The smallest shares of {users:,} users whose texts are found, if nobody listed them"
+    show(Table(columns, title, {"epsilon": "g", names[1]: ".2%", names[2]: ".2%"}), json, notes)
 
 
 def _compute(advice: Advice) -> None:
@@ -157,14 +213,3 @@ def _compute(advice: Advice) -> None:
             _ = option.calibrated
         update(len(advice.options), len(advice.options) + 1)
         _ = advice.curve
-
-
-def _write(advice: Advice, path: Path) -> None:
-    from localdp.cli.output import write
-    from localdp.formats.atomic_write import atomic_write
-
-    if path.suffix.lower() != ".json":
-        write(advice.table(), path)
-        return
-    with atomic_write(path) as unfinished:
-        unfinished.write_text(advice.to_json() + "\n", "utf-8")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from localdp.cli import questionnaires
 from localdp.cli.options import Force, PlanFile
-from localdp.cli.values import completion, one_of
+from localdp.cli.typed import completion
+from localdp.reading import one_of
 
 if TYPE_CHECKING:
     from localdp.engines.base import CountedFiles
@@ -24,8 +26,8 @@ def command(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            help="Files with reports (.arrow, .parquet, .csv, or - for CSV on standard input) or saved aggregates "
-            "(.agg), which are all added up."
+            help="Files with reports (.arrow, .parquet, .csv, .ldp of questionnaires, or - for CSV on standard "
+            "input) or saved aggregates (.agg), which are all added up."
         ),
     ],
     plan: PlanFile,
@@ -84,6 +86,12 @@ def command(
         )
     if out.suffix.lower() != ".agg":
         raise InvalidInputError(f"an aggregate is written to a .agg file, not to {out}")
+    survey = questionnaires.form_in(plan)
+    if survey is not None:
+        if engine != "local" or bad != "fail":
+            raise InvalidInputError("questionnaires are counted on this machine: leave out --engine and --bad")
+        questionnaires.aggregate(reports, survey, out, repeated, force)
+        return
     for path in reports:
         if str(path) != "-":
             path.stat()

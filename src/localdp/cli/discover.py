@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +31,18 @@ def command(
             metavar="NUMBER", help="The longest text to find whole, in bytes of UTF-8, such as 64 for addresses."
         ),
     ] = None,
+    alphabet: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="All characters that the texts have, such as 0123456789abcdef."),
+    ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option(help="A file with one public text a line, like those that are looked for. They shape the code."),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(help="A file with one public value a line, such as a dictionary; they need fewer users."),
+    ] = None,
     rounds: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The number of rounds; chosen by the expected error without.")
     ] = None,
@@ -47,27 +59,43 @@ def command(
     """
     from localdp import files
     from localdp.cli.output import check_inputs, check_outputs, progress, show, write
-    from localdp.cli.values import budget_of, whole_number
+    from localdp.cli.typed import budget_of
     from localdp.discovery import discover
+    from localdp.reading import whole_number
 
     budget = budget_of(epsilon)
-    options = {
+    options: dict[str, Any] = {
         "top": whole_number(top, "--top"),
         "bits": whole_number(bits, "--bits"),
         "most_bytes": whole_number(most_bytes, "--most-bytes"),
         "rounds": whole_number(rounds, "--rounds"),
+        "alphabet": alphabet,
     }
     files.format_of(values)
-    check_inputs(values)
+    check_inputs(*(path for path in (values, examples, known) if path is not None))
+    if examples is not None:
+        options["examples"] = _lines(examples)
+    if known is not None:
+        options["known"] = _lines(known) if bits is None else _numbers(list(_lines(known)))
     check_outputs(force, out)
     with progress("values") as update:
         read = files.column_values(values, column, header=header, progress=update)
     listed = _texts(read) if bits is None else _numbers(read)
     with progress("rounds") as update:
-        found = discover(listed, epsilon=budget, progress=update, **options)  # type: ignore[arg-type]
+        found = discover(listed, epsilon=budget, progress=update, **options)
     if out is not None:
-        write(found.table(), out)
+        write(found.table().with_notes(found.notes), out)
     show(found.table(), json, found.notes, out)
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a text file, without empty ones."""
+    from localdp.errors import DataFileError
+
+    try:
+        return [line for line in path.read_text("utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataFileError(f"{path} cannot be read as text in UTF-8: {error}") from None
 
 
 def _texts(read: list[object]) -> list[str | None]:

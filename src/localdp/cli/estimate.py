@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from localdp.cli import questionnaires
 from localdp.cli.options import (
     METHODS,
     PRIORS,
@@ -19,7 +20,7 @@ from localdp.cli.options import (
     TableFile,
     Top,
 )
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 
 def command(
@@ -43,6 +44,12 @@ def command(
         Path | None,
         typer.Option(help="An earlier aggregate file, of other people and the same items, to begin from."),
     ] = None,
+    table_of: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="QUESTIONS", help="Of a questionnaire: one question, or two that were crossed: diet,age."
+        ),
+    ] = None,
     reports_per_person: ReportsPerPerson = "1",
     level: Annotated[
         str,
@@ -50,6 +57,10 @@ def command(
             metavar="NUMBER", help="The probability with which an interval of the table holds the true frequency."
         ),
     ] = "0.9",
+    summary: Annotated[
+        bool,
+        typer.Option("--summary", help="Of a scale: the mean, the median and percentiles instead of the cells."),
+    ] = False,
     top: Top = "20",
     out: TableFile = None,
     json: Json = False,
@@ -60,11 +71,14 @@ def command(
 
     Example: localdp estimate counts.agg -o estimates.csv --plot estimates.png
     """
-    from localdp.cli.output import check_outputs, save_plot, show, write
+    import numpy as np
+
+    from localdp.cli.output import check_outputs, give, save_plot, show, write
     from localdp.cli.structures import chosen_structure
-    from localdp.cli.values import number, one_of, reports_range, whole_number
-    from localdp.estimate.comparison import beside
+    from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
+    from localdp.reading import number, one_of, reports_range, whole_number
+    from localdp.table import Table
     from localdp.validation import checked_level
 
     rows = whole_number(top, "--top") or 0
@@ -76,14 +90,31 @@ def command(
         one_of(method, "--method", METHODS)
     repeats = reports_range(reports_per_person, "--reports-per-person")
     check_outputs(force, out, plot)
+    of_survey = questionnaires.tables_in(aggregate, table_of)
+    if of_survey is not None:
+        if prior != "auto" or ordered or crossed or like or plot or reports_per_person != "1":
+            raise InvalidInputError("the tables of a questionnaire are estimated together: give no option but --table")
+        give(of_survey[0], json, of_survey[1], out)
+        return
     structure = chosen_structure(ordered, crossed, like)
     estimate = Aggregate.load(aggregate).estimate(reports_per_person=repeats)
     calibrated = estimate.calibrate(prior, method, structure=structure)
-    table = beside(estimate, calibrated, probability)
+    figures = calibrated.summary(probability)
+    if summary and not figures:
+        raise InvalidInputError("--summary is for plans with --scale: only numbers have a mean and a median")
+    columns = {
+        side: np.array([getattr(found, side) for found in figures.values()]) for side in ("value", "low", "high")
+    }
+    title = f"of {calibrated.n:,} people, intervals of {100 * probability:g}%"
+    summed_up = Table({"figure": list(figures), **columns}, title, dict.fromkeys(columns, ",.6g"))
+    table = summed_up if summary else calibrated.beside(estimate, probability)
     if out is not None:
         write(table, out)
     if plot is not None:
-        from localdp.plots import plot_estimates
+        from localdp.plots import plot_estimates, plot_scale
 
-        save_plot(plot_estimates(calibrated), plot)
-    show(table.largest("calibrated", rows), json, calibrated.notes, out)
+        draw = plot_scale if calibrated.in_order else plot_estimates
+        save_plot(draw(calibrated), plot)  # type: ignore[arg-type]
+    show(table if calibrated.in_order else table.largest("calibrated", rows), json, calibrated.notes, out)
+    if figures and not summary and not json and out is None:
+        show(summed_up, json)

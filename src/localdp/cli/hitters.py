@@ -18,7 +18,7 @@ from localdp.cli.options import (
     TableFile,
     Top,
 )
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 
 def command(
@@ -60,11 +60,11 @@ def command(
 
     Example: localdp hitters counts.agg --threshold 0.5% --rule fdr
     """
-    from localdp.cli.output import check_outputs, save_plot, show, write
-    from localdp.cli.values import one_of, reports_range, share, whole_number
-    from localdp.cli.values import threshold as read_threshold
+    from localdp.cli.output import check_outputs, give, save_plot
     from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
+    from localdp.reading import one_of, reports_range, share, whole_number
+    from localdp.reading import threshold as read_threshold
 
     if top is not None and any(option is not None for option in (threshold, rule, fdr)):
         raise InvalidInputError(
@@ -83,10 +83,8 @@ def command(
         hits = calibrated.top(min(rows, calibrated.domain.size))
     else:
         hits = calibrated.heavy_hitters(limit, rule, fdr=level)
-    if out is not None:
-        write(hits.table(), out)
     if plot is not None:
         from localdp.plots import plot_hitters
 
         save_plot(plot_hitters(hits), plot)
-    show(hits.table(), json, (*hits.notes, *calibrated.notes), out)
+    give(hits.table(), json, (*hits.notes, *calibrated.notes), out)

@@ -51,23 +51,19 @@ def command(
     """
     from localdp import files
     from localdp import sets as survey
-    from localdp.cli.output import check_inputs, check_kind, check_outputs, progress, show, write
+    from localdp.cli.output import check_inputs, check_no_columns, check_outputs, give, progress
     from localdp.cli.plan import items_in, number_of
-    from localdp.cli.values import budget_of, whole_number
+    from localdp.cli.typed import budget_of
     from localdp.domain import Domain
     from localdp.errors import InvalidInputError, UnknownItemError
     from localdp.item_sets import ItemSets
+    from localdp.reading import whole_number
 
     if (items is None) == (size is None):
         raise InvalidInputError("the items must be known: give a file with --items, or their number with --size")
     budget = budget_of(epsilon)
     wanted, most = whole_number(top, "--top"), whole_number(largest, "--largest")
-    transactions = sets.suffix.lower() == files.TRANSACTIONS
-    if transactions and (column is not None or header is not None):
-        raise InvalidInputError(
-            "a .dat file has the items of one user on each line, and no columns: leave out --column"
-        )
-    check_kind(sets, files.TRANSACTIONS)
+    transactions = check_no_columns(sets, column, header)
     check_inputs(sets)
     check_outputs(force, out)
     count = whole_number(size, "--size")
@@ -86,6 +82,4 @@ def command(
         found = survey.itemsets(
             ItemSets.joined(pieces), domain, epsilon=budget, top=wanted or 1, largest=most or 1, progress=update
         )
-    if out is not None:
-        write(found.table(), out)
-    show(found.table(), json, found.notes, out)
+    give(found.table(), json, found.notes, out)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
-MECHANISMS = ("auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr", "dbit")
+MECHANISMS = ("auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "slh", "hr", "dbit", "cms", "hcms")
 PRIORS = ("auto", "smooth", "bulk", "monotone", "npmle", "power-law", "gaussian", "laplace", "poisson")
 METHODS = ("mean-variance", "mle")
 RULES = ("mean", "f1", "fdr")

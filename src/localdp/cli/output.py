@@ -136,16 +136,46 @@ def check_outputs(force: bool, table: Path | None, picture: Path | None = None) 
             check_writable(path, force, option)
 
 
-def write(table: Table, path: Path) -> None:
-    """Write a table in the format of the file extension."""
+def give(table: Table, json_only: bool, notes: Sequence[str] = (), out: Path | None = None) -> None:
+    """Write a table to the file that was asked for, if any, and show it."""
+    if out is not None:
+        write(table, out)
+    show(table, json_only, notes, out)
+
+
+def write(table: Table, path: Path, as_text: str | None = None) -> None:
+    """Write a table in the format of the file extension; a .json file gets the text instead, if there is one."""
     from localdp.files import write_table
-    from localdp.formats.atomic_write import atomic_write
 
     if path.suffix.lower() == ".json":
-        with atomic_write(path) as unfinished:
-            unfinished.write_text(as_json(table) + "\n", "utf-8")
+        write_text(as_json(table) if as_text is None else as_text, path)
     else:
         write_table(table, path, replace=True)
+
+
+def write_text(text: str, path: Path, *, replace: bool = True) -> None:
+    """Write a line of text to a file, or print it if the path is `-`."""
+    from localdp.formats.atomic_write import atomic_write
+
+    if is_standard(path):
+        print(text)
+        return
+    with atomic_write(path, replace=replace) as unfinished:
+        unfinished.write_text(text + "\n", "utf-8")
+
+
+def check_no_columns(path: Path, column: str | None, header: bool | None) -> bool:
+    """Whether a file has the items of one user on each line, and no columns that could be named."""
+    from localdp.errors import InvalidInputError
+    from localdp.files import TRANSACTIONS
+
+    without = path.suffix.lower() == TRANSACTIONS
+    if without and (column is not None or header is not None):
+        raise InvalidInputError(
+            "a .dat file has the items of one user on each line, and no columns: leave out --column"
+        )
+    check_kind(path, TRANSACTIONS)
+    return without
 
 
 def save_plot(axes: Any, path: Path) -> None:
@@ -181,5 +211,8 @@ def _for_people(table: Table) -> str:
 
 def as_json(table: Table) -> str:
     """The rows of a table as a JSON list of objects."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table]
+    rows = [
+        {name: None if value != value else value for name, value in zip(table.columns, row, strict=True)}
+        for row in table
+    ]
     return json.dumps(rows, ensure_ascii=False, indent=1)

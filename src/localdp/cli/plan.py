@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from localdp.cli import questionnaires
 from localdp.cli.options import MECHANISMS, Column, Force, Header
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 if TYPE_CHECKING:
     from localdp.items import Item
+    from localdp.questions import Scale
 
 
 def command(
@@ -27,6 +29,20 @@ def command(
         str | None,
         typer.Option(
             metavar="NUMBER", help="Instead of a file: the number of items, which are then 0, 1, 2 and so on."
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH[:STEP]",
+            help="Instead of items: a number from LOW to HIGH, as whole numbers (1:5) or in bins (0:120:5).",
+        ),
+    ] = None,
+    questionnaire: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of items: a .toml or .json file that describes several questions, with their epsilon.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -48,8 +64,9 @@ def command(
             "--mechanism",
             "-m",
             help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}. "
-            "With --once: auto, grr, sue, oue, oue+sue or sue+oue. With --set-size: also privset.",
-            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue", "privset")),
+            "With --once: auto, grr, sue, oue, oue+sue or sue+oue. With --set-size: also privset. With --scale: also "
+            "wave.",
+            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue", "privset", "wave")),
         ),
     ] = "auto",
     answers: Annotated[
@@ -61,7 +78,11 @@ def command(
         typer.Option(metavar="NUMBER", help="Every user holds a set of items, usually of at most this many."),
     ] = None,
     other: Annotated[
-        str | None, typer.Option(help="A catch-all item, which stands for every value that is not listed.")
+        str | None,
+        typer.Option(
+            help="A catch-all item, which stands for every value that is not listed; with --scale, for every value "
+            "that is missing or no number."
+        ),
     ] = None,
     column: Column = None,
     header: Header = None,
@@ -78,18 +99,24 @@ def command(
 
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
-    from localdp.cli.output import WIDTH, is_standard, say, shown
-    from localdp.cli.values import budget_of, optional_number, whole_number
+    from localdp.cli.output import WIDTH, is_standard, say, shown, write_text
+    from localdp.cli.typed import budget_of
     from localdp.errors import InvalidInputError
-    from localdp.formats.atomic_write import atomic_write, check_writable
+    from localdp.formats.atomic_write import check_writable
     from localdp.plan import Plan
+    from localdp.reading import optional_number, whole_number
     from localdp.table import printable
 
-    if (items is None) == (size is None):
-        raise InvalidInputError("a plan needs either a file with the items or --size: give exactly one of them")
-    if size is not None and (column is not None or header is not None):
+    if questionnaire is not None:
+        if items is not None or size is not None or epsilon != "1":
+            raise InvalidInputError("the file of --questionnaire has the questions and epsilon: give nothing else")
+        questionnaires.write_form(questionnaire, out, force)
+        return
+    if (items is not None) + (size is not None) + (scale is not None) != 1:
+        raise InvalidInputError("a plan needs a file with the items, --size or --scale: give exactly one of them")
+    if items is None and (column is not None or header is not None):
         raise InvalidInputError(
-            "--column and --header are about the file with the items, and with --size there is none: leave them out"
+            "--column and --header are about the file with the items, and there is none here: leave them out"
         )
     if not is_standard(out):
         check_writable(out, replace=force)
@@ -100,16 +127,16 @@ def command(
         "set_size": whole_number(set_size, "--set-size"),
     }
     count = whole_number(size, "--size", least=0)
-    if count is not None:
+    if scale is not None:
+        if options.pop("set_size") is not None:
+            raise InvalidInputError("--set-size is for items, and everybody has one number on a scale: leave it out")
+        plan, heading = Plan(scale_of(scale, other), mechanism, budget, **options), ""
+    elif count is not None:
         plan, heading = Plan(count, mechanism, budget, other=number_of(other), **options), ""
     else:
         listed, heading = items_in(items, column, header)  # type: ignore[arg-type]
         plan = Plan(listed, mechanism, budget, other=other, **options)
-    if is_standard(out):
-        print(plan.to_json())
-    else:
-        with atomic_write(out, replace=force) as unfinished:
-            unfinished.write_text(plan.to_json() + "\n", "utf-8")
+    write_text(plan.to_json(), out, replace=force)
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""
     for_one = f" and {made.epsilon_once:.6g} for one report" if made.perturbs_again else ""
@@ -117,6 +144,23 @@ def command(
     say(f"{shown(out)}: {asked}, {made.name}, epsilon {made.epsilon:.6g}{for_one}", out)
     say(fill(f"{plan.why}.", WIDTH), out)
     say(f"fingerprint {plan.fingerprint}", out)
+
+
+def scale_of(text: str, other: str | None) -> Scale:
+    """The scale that was typed as LOW:HIGH or LOW:HIGH:STEP.
+
+    >>> scale_of("0:120:5", "no answer").cells.size
+    25
+    """
+    from localdp.errors import InvalidInputError
+    from localdp.questions import Scale
+    from localdp.reading import number
+
+    parts = text.split(":")
+    if len(parts) not in (2, 3):
+        raise InvalidInputError(f"--scale is LOW:HIGH or LOW:HIGH:STEP, such as 1:5 or 0:120:5, not {text!r:.40}")
+    low, high, step = [*(number(part, "--scale") for part in parts), 1.0][:3]
+    return Scale(low, high, step, other)
 
 
 def number_of(other: str | None) -> int | None:

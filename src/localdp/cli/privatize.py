@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from localdp.cli import questionnaires
 from localdp.cli.options import Column, Force, Header, PlanFile
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 if TYPE_CHECKING:
     from localdp.held import Held
@@ -26,14 +27,18 @@ def command(
         Path,
         typer.Argument(
             help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input. For "
-            "plans with sets also a .dat file, with the items of one user on each line."
+            "plans with sets also a .dat file, with the items of one user on each line. For questionnaires, a file "
+            "with a column for each question."
         ),
     ],
     plan: PlanFile,
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", help="The file of reports to write: .arrow, .parquet or .csv, or - for standard output."
+            "--out",
+            "-o",
+            help="The file of reports to write: .arrow, .parquet or .csv, or - for standard output; .ldp for "
+            "questionnaires.",
         ),
     ],
     column: Column = None,
@@ -58,20 +63,19 @@ def command(
     Example: localdp privatize sales.csv --plan plan.json -o reports.parquet
     """
     from localdp import files
-    from localdp.cli.output import check_inputs, check_kind, is_standard, note, progress, read_plan, say, shown
-    from localdp.cli.values import one_of
+    from localdp.cli.output import check_inputs, check_no_columns, is_standard, note, progress, read_plan, say, shown
     from localdp.errors import EmptyError, InvalidInputError, UnknownItemError
+    from localdp.reading import one_of
 
+    survey = questionnaires.form_in(plan)
+    if survey is not None:
+        questionnaires.privatize(values, survey, out, header, force)
+        return
     drop = one_of(unknown, "--unknown", UNKNOWN) == "drop"
     files.format_of(out).check_installed()
-    transactions = values.suffix.lower() == files.TRANSACTIONS
-    check_kind(values, files.TRANSACTIONS)
+    check_no_columns(values, column, header)
     check_inputs(values)
     shared = read_plan(plan)
-    if transactions and (column is not None or header is not None):
-        raise InvalidInputError(
-            "a .dat file has the items of one user on each line, and no columns: leave out --column"
-        )
     if not is_standard(out) and out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the file with the values: choose another output file")
     made = people = items = 0

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from localdp.cli.options import DATASETS, Column
-from localdp.cli.values import completion
+from localdp.cli.typed import completion
 
 PAPER = ("retail", "kosarak")
 
@@ -48,8 +48,8 @@ def command(
     from localdp import datasets
     from localdp.cli.answers import read_answers
     from localdp.cli.output import progress
-    from localdp.cli.values import one_of, whole_number
     from localdp.errors import InvalidInputError
+    from localdp.reading import one_of, whole_number
 
     count = whole_number(trials, "--trials")
     names = dataset or []

@@ -45,6 +45,12 @@ def command(
     database_gib: Annotated[
         float, typer.Option(help="GiB of the database, beyond which no uploads are taken; 0: no limit.", min=0.0)
     ] = 200.0,
+    publish_every: Annotated[
+        float,
+        typer.Option(
+            help="Seconds between two refreshes of the tables that SQL reads, and of the feed; 0 means never.", min=0.0
+        ),
+    ] = 60.0,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Show a plan with simulated users, in a database that is thrown away at the end."),
@@ -78,7 +84,9 @@ def command(
         f"{name}_bytes": int(gib * 2**30)
         for name, gib in (("day", day_gib), ("plan", plan_gib), ("database", database_gib))
     }
-    service = Service(Settings(database=db, keep_days=keep_days, rate=rate, **limits, **quotas))
+    service = Service(
+        Settings(database=db, keep_days=keep_days, rate=rate, publish_every=publish_every, **limits, **quotas)
+    )
     token = service.first_token()
     if token is not None:
         typer.echo(f"admin token, shown this once: {token}")

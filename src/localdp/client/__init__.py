@@ -7,6 +7,8 @@
     one_answer  that one answer on the disk
     secret      keys and digests, derived from a secret of the device
     single      one report without the overhead of arrays: the same bytes as the ordinary way
+    diary       what was answered and when, and whether the owner has opted out
+    periods     days, weeks, months and years
     budget      what the device has spent, and the cap
     store       the files of the device, in two copies, safe against crashes and other processes
     record      the bytes of such a file

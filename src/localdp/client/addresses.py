@@ -31,10 +31,12 @@ DISCOVERIES = Routes("/v1/discoveries/{study}/round", "/v1/discoveries/{study}/r
 class Addresses:
     """Where the reports of one study go. `upload` is the address of the collector, a function, or None."""
 
-    def __init__(self, study: str, routes: Routes, upload: str | Upload | None, token: str | None) -> None:
+    def __init__(
+        self, study: str, routes: Routes, upload: str | Upload | None, token: str | None, segment: str | None = None
+    ) -> None:
         if upload is not None and not isinstance(upload, str) and not callable(upload):
             raise InvalidInputError(f"upload is an address or a function, not {type(upload).__name__}")
-        self._study, self._routes, self._upload, self._token = study, routes, upload, token
+        self._study, self._routes, self._upload, self._token, self._segment = study, routes, upload, token, segment
         if isinstance(upload, str):
             reports = self._to(upload, routes.reports)  # an address that cannot be used is refused at once
             if "{part}" in routes.reports and reports.address == upload:
@@ -56,7 +58,7 @@ class Addresses:
         return self._to(upload, self._routes.part).address
 
     def _to(self, address: str, route: str, part: str = "") -> HttpUpload:
-        return to_route(address, route.format(study=self._study, part=part), self._token)
+        return to_route(address, route.format(study=self._study, part=part), self._token, self._segment)
 
     def _needed(self) -> str | Upload:
         if self._upload is None:

@@ -27,5 +27,16 @@ class Answers(ABC):
     def part(self) -> str | None:
         """The fingerprint of the part that this device's reports are of; None if it is not known."""
 
-    def forget(self) -> None:  # noqa: B027 (whoever remembers nothing need not write this)
+    @abstractmethod
+    def send_once(self, value: Any, every: str | None, document: str | bytes | None) -> Delivery:
+        """Make the report of this period unless there is one, keep it until it is delivered, and try to send."""
+
+    @abstractmethod
+    def answered(self, every: str | None) -> bool:
+        """Whether there is a report of this period."""
+
+    def forget(self) -> None:  # noqa: B027 (whoever keeps nothing need not write this)
+        """Remove the answer, and what is in memory. That there was one, and what it spent, stays."""
+
+    def clear_cache(self) -> None:  # noqa: B027 (whoever remembers nothing need not write this)
         """Drop what is in memory and can be derived again."""

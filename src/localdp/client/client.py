@@ -9,13 +9,14 @@ from typing import Any, ClassVar, overload
 from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
 from localdp.client.answers import Answers
 from localdp.client.budget import Budget
+from localdp.client.diary import Diary, Pages
 from localdp.client.one_part import OnePart
 from localdp.client.outbox import Delivery
 from localdp.client.permanent import Permanent
 from localdp.client.post import Post
 from localdp.client.store import Store
 from localdp.client.upload import Upload
-from localdp.errors import InvalidInputError
+from localdp.errors import InvalidInputError, OptedOutError
 from localdp.plan import Plan
 from localdp.plan.limits import Limits
 from localdp.studies import Single, Study, study_in
@@ -37,15 +38,19 @@ class Client:
     the cap `most` is reached, which holds for everything that the store knows of. Then new values are a `BudgetError`.
 
     A study with several parts asks each device in one of them, by its `place`, and once: `report(value, document)` is
-    None if the part in the document does not ask this device. A device that has answered gives the same bytes again,
+    None if the part in the document does not ask this device. The parts of a questionnaire are all known beforehand, so
+    it needs no document: `report({"diet": "vegan", "age": 34})`. A device that has answered gives the same bytes again,
     also for another value.
 
     The device refuses what asks too much, with a `PlanLimitError`: a larger epsilon than `most_epsilon`, longer reports
     than `most_report_bytes`, more items than `most_items`, and with `needs_other` also plans without a catch-all item.
 
     `upload` is the address of the collector, or a function that takes a batch and an upload id of 16 bytes. With it,
-    `send(value)` keeps a report on the disk until it is delivered. At most `most_waiting` reports wait. `token` is
-    sent with every upload, if the collector wants one.
+    `send_once(value)` sends one report, however often it is called, and `send(value)` one more with every call. Both
+    keep a report on the disk until it is delivered. With `most_every`, such as "year", the cap holds for each of these
+    periods. `title` says what is asked, for `learnt`. At most `most_waiting` reports wait. `token` is
+    sent with every upload, if the collector wants one. `segment` is a label of this device that the collection lists,
+    such as the version of the app; it is sent in the clear, and nothing protects it.
 
     >>> import tempfile
     >>> plan = Plan(["tea", "coffee", "water"], epsilon=1.0)
@@ -65,8 +70,11 @@ class Client:
         *,
         store: str | os.PathLike[str],
         most: float = 8.0,
+        most_every: str | None = None,
+        title: str = "",
         upload: str | Upload | None = None,
         token: str | None = None,
+        segment: str | None = None,
         most_waiting: int = 1_000,
         most_epsilon: float = 4.0,
         most_report_bytes: int = 4_096,
@@ -77,16 +85,18 @@ class Client:
         self.study = _accepted(plan, limits)
         waiting = checked_amount(most_waiting, 1_000_000, "most_waiting, the number of reports that may wait,")
         fingerprint, routes = self.study.fingerprint, PLANS if self.study.asks_again else self._routes
-        addresses = Addresses(fingerprint, routes, upload, token)
+        addresses = Addresses(fingerprint, routes, upload, token, segment)
         self._store = Store(store)
-        self._budget = Budget(self._store, most)
+        self._diary = Diary(self._store)
+        self._budget = Budget(self._store, most, self._diary, most_every)
+        self._out = self._diary.opted_out
         self._post = Post(self._store, fingerprint, addresses, waiting)
         self._answers: Answers
         if self.study.asks_again:
             (part,) = self.study.parts()
-            self._answers = Permanent(part, self._store, self._budget, self._post)
+            self._answers = Permanent(part, self._store, self._budget, self._post, self._diary, title)
         else:
-            self._answers = OnePart(self.study, self._store, self._budget, self._post, limits)
+            self._answers = OnePart(self.study, self._store, self._budget, self._post, limits, self._diary, title)
 
     @property
     def plan(self) -> Plan:
@@ -140,6 +150,8 @@ class Client:
         `StoreError`. Then nothing is released. A second document for the part that was answered is a
         `PlanMismatchError`.
         """
+        if self._out:
+            raise OptedOutError("the owner of this device has opted out: it reports nothing")
         return self._answers.report(value, document)
 
     def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
@@ -153,7 +165,20 @@ class Client:
         given. A device that is not asked sends nothing; call this again when a later part is under way. Once it has
         answered, this only sends what still waits: the same bytes with the same upload id.
         """
-        return self._answers.send(value, document)
+        return Delivery(asked=False) if self.opted_out else self._answers.send(value, document)
+
+    def send_once(self, value: Any, document: str | bytes | None = None, *, every: str | None = None) -> Delivery:
+        """Send one report of this device, or one `every` "day", "week", "month" or "year".
+
+        Calling again, in this or another process and with this or another value, sends nothing more until the next
+        period: the first value counts. When a device sends never depends on its value: one without a budget for a new
+        value gives its last answer once more. In a study with several parts this is `send`.
+        """
+        return Delivery(asked=False) if self.opted_out else self._answers.send_once(value, every, document)
+
+    def answered(self, every: str | None = None) -> bool:
+        """Whether `send_once` has made its report, in this period if there are periods."""
+        return self._answers.answered(every)
 
     def flush(self, wait: float = 0.0) -> Delivery:
         """Try to send what is waiting, unless a pause after a failure is not over yet.
@@ -168,8 +193,53 @@ class Client:
         return done
 
     def forget(self) -> None:
-        """Drop the permanent responses that are in memory. They are derived again when they are needed."""
+        """Remove answers, and what waits to be sent under every plan of the store.
+
+        What was paid, and that there was an answer, stays: otherwise an app could let a device pay and answer again and
+        again. The secret stays too, or the same value would be blurred anew.
+        """
         self._answers.forget()
+
+        def forgotten(pages: Pages) -> bool:
+            for answer in pages["answers"].values():
+                for name in ("body", "last"):
+                    answer.pop(name, None)
+            return True
+
+        self._diary.change(forgotten)
+        self._post.empty()
+
+    def opt_out(self) -> None:
+        """Report nothing from now on, under no plan of the store, and forget. `opt_in` takes it back."""
+        self._choose(out=True)
+        self.forget()
+
+    def opt_in(self) -> None:
+        """Take back `opt_out`."""
+        self._choose(out=False)
+
+    def _choose(self, *, out: bool) -> None:
+        self._diary.change(lambda pages: pages.update(out=out) is None)
+        self._out = out
+
+    @property
+    def opted_out(self) -> bool:
+        """Whether the owner of this device has opted out. `report` looks when a client is made, `send` every time."""
+        return self._diary.opted_out
+
+    def learnt(self) -> dict[str, Any]:
+        """What this device has told, for its owner: from its own record, so nobody is asked."""
+        pages = self._diary.read()
+        answers = [
+            {"fingerprint": name, **{key: answer.get(key) for key in ("title", "epsilon", "at")}}
+            for name, answer in pages["answers"].items()
+        ]
+        left, out = self._budget.left, bool(pages.get("out"))
+        return {"spent": self.spent, "left": left, "waiting": self.waiting, "opted_out": out, "answers": answers}
+
+    def clear_cache(self) -> None:
+        """Drop the permanent responses that are in memory. They are derived again when they are needed."""
+        self._answers.clear_cache()
 
     def __repr__(self) -> str:
         of = repr(self.plan) if self.study.asks_again else f"{self.study.what} {self.fingerprint[:12]}"

@@ -30,11 +30,10 @@ away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from hashlib import sha256
 from pathlib import Path
 
 from localdp.client.budget import Budget
-from localdp.client.private_files import content, make_private, write_private
+from localdp.client.private_files import content, make_private, sealed, unsealed, write_private
 from localdp.client.secret import Secret
 from localdp.client.store import Store
 from localdp.errors import PlanMismatchError, StoreError
@@ -89,8 +88,7 @@ class OneAnswer:
         """Write the report to its file, unless another process has been there. The caller holds the store's lock."""
         if content(self.path) is None:
             make_private(self.path.parent)
-            data = bytes.fromhex(asked) + made
-            write_private(self.path, data + sha256(data).digest())
+            write_private(self.path, sealed(bytes.fromhex(asked) + made))
 
     def _known(self, asked: str) -> bytes | None:
         """The report that this device has made in this study, if there is one."""
@@ -98,8 +96,8 @@ class OneAnswer:
             data = content(self.path)
         if data is None:
             return None
-        inside, checksum = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
-        if len(inside) <= _DIGEST_BYTES or sha256(inside).digest() != checksum:
+        inside = unsealed(data)
+        if inside is None or len(inside) <= _DIGEST_BYTES:
             raise StoreError(
                 f"the answer of this device in {self.path} is damaged. A second answer would spend epsilon again, so "
                 "this device gives none"

@@ -18,12 +18,14 @@ from typing import Any
 
 from localdp.client.answers import Answers
 from localdp.client.budget import Budget
+from localdp.client.diary import Diary, Pages
 from localdp.client.one_answer import OneAnswer
 from localdp.client.outbox import Delivery
 from localdp.client.post import LONGEST_SEND, Post
 from localdp.client.private_files import content, write_private
 from localdp.client.secret import KEY_BYTES
 from localdp.client.store import Store
+from localdp.errors import InvalidInputError
 from localdp.formats import batch
 from localdp.plan.limits import Limits
 from localdp.randomness.keystream import Keystream
@@ -36,8 +38,11 @@ _NOT_SENT = "the answer was paid for, and was not sent"
 class OnePart(Answers):
     """The one answer of one device in a study."""
 
-    def __init__(self, study: Study, store: Store, budget: Budget, post: Post, limits: Limits) -> None:
+    def __init__(
+        self, study: Study, store: Store, budget: Budget, post: Post, limits: Limits, diary: Diary, title: str
+    ) -> None:
         self._study, self._store, self._post, self._limits = study, store, post, limits
+        self._diary, self._title = diary, title
         self._answer = OneAnswer(store, budget, study.fingerprint, study.epsilon, study.what, study.folder)
         self._posted = self._answer.path.with_name(f"{self._answer.path.name}.posted")
         self.place = int(study.places.draw(1, Keystream(self._derived(study.places.label)[:KEY_BYTES]))[0])
@@ -47,7 +52,7 @@ class OnePart(Answers):
         return self._answer.asked
 
     def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
-        part = self._study.part_in(document, self._limits)
+        part = self._study.part_in(self._asked(document), self._limits)
         held = part.question.read([value])
         if self.place not in part.span:
             return None
@@ -59,7 +64,8 @@ class OnePart(Answers):
 
     def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
         if not self._is_posted():
-            asked = self._post.fetch() if document is None else document
+            known = self._asked(document)
+            asked = self._post.fetch() if known is None else known
             if isinstance(asked, Delivery):
                 return asked
             report = self.report(value, asked)
@@ -70,7 +76,34 @@ class OnePart(Answers):
                     part = self._study.part_in(asked, self._limits).fingerprint
                     self._post.put(report, part, self._derived("upload")[:_ID_BYTES])
                     write_private(self._posted, b"")
+            self._diary.change(self._noted)
         return self._post.flush(self.part, time.monotonic() + LONGEST_SEND)
+
+    def _asked(self, document: str | bytes | None) -> str | bytes | None:
+        """The document that was given, or that of the part that asks this device, if the study alone tells it."""
+        if document is not None or self._study.goes_on or self.place is None:
+            return document
+        part = self._study.part_at(self.place)
+        return None if part is None else part.to_json()
+
+    def send_once(self, value: Any, every: str | None, document: str | bytes | None) -> Delivery:
+        if every is not None:
+            raise InvalidInputError(f"a {self._study.what} asks each device once: leave out every")
+        return self.send(value, document)
+
+    def answered(self, every: str | None) -> bool:  # noqa: ARG002 (there is one answer for ever)
+        return self._is_posted() or self._answer.asked is not None
+
+    def forget(self) -> None:
+        with self._store.explained("written"), self._store.locked():
+            if content(self._answer.path) is not None:
+                write_private(self._posted, b"")
+                self._answer.path.unlink()
+
+    def _noted(self, pages: Pages) -> bool:
+        """Write down that there is an answer, for the owner of the device."""
+        made = {"at": time.time(), "epsilon": self._study.epsilon, "title": self._title}
+        return bool(pages["answers"].setdefault(self._study.fingerprint, made) is made)
 
     def _is_posted(self) -> bool:
         """Whether the report was put into the outbox before, from where it is sent."""

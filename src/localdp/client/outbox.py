@@ -90,6 +90,11 @@ class Outbox:
         self.check_room()
         self._own.put(body, upload.address if isinstance(upload, HttpUpload) else None, upload_id)
 
+    def empty(self) -> None:
+        """Give up everything that waits, under every plan. The caller holds the store's lock."""
+        for plan in self._all():
+            plan.empty()
+
     def flush(self, upload: Upload, until: float = math.inf) -> Delivery:
         """Try to send every waiting report once, first those of the client's plan, until one fails for now."""
         ways = dict(self._ways(upload))

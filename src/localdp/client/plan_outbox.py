@@ -19,7 +19,6 @@ ever.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -34,12 +33,14 @@ from localdp.client.private_files import (
     make_private,
     names,
     remove_unfinished,
+    sealed,
+    unsealed,
     write_private,
 )
 from localdp.client.upload import Answer, Upload, answered
 
 _MAGIC = b"LDPOUT1\n"
-_ID_BYTES, _CHECKSUM_BYTES = 16, 32
+_ID_BYTES = 16
 _SUFFIX = ".report"
 
 
@@ -95,8 +96,12 @@ class PlanOutbox:
             write_private(self.folder / "address", address.encode("ascii"))
         if upload_id is None:
             upload_id = os.urandom(_ID_BYTES)
-        data = _MAGIC + upload_id + body
-        write_private(self.folder / f"{upload_id.hex()}{_SUFFIX}", data + hashlib.sha256(data).digest())
+        write_private(self.folder / f"{upload_id.hex()}{_SUFFIX}", sealed(_MAGIC + upload_id + body))
+
+    def empty(self) -> None:
+        """Give up everything that waits."""
+        for name in self._names():
+            (self.folder / name).unlink(missing_ok=True)
 
     def flush(self, upload: Upload, until: float) -> Attempts:
         """Try to send every waiting report once, until one of them fails for now or all are gone.
@@ -150,8 +155,8 @@ class PlanOutbox:
 
 def _sent(data: bytes, upload: Upload) -> Answer:
     """What is answered to a report in a file with this content."""
-    inside, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
-    if hashlib.sha256(inside).digest() != checksum or inside[: len(_MAGIC)] != _MAGIC:
+    inside = unsealed(data)
+    if inside is None or not inside.startswith(_MAGIC):
         return Answer(400, detail="its file was damaged, and it was not sent")
     start = len(_MAGIC) + _ID_BYTES
     try:

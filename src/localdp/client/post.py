@@ -51,6 +51,11 @@ class Post:
         """Keep a report of this part until it is sent. The caller holds the lock of the store."""
         self._outbox.put(body, self._addresses.reports(part), upload_id)
 
+    def empty(self) -> None:
+        """Give up everything that waits."""
+        with self._store.explained("written"), self._store.locked():
+            self._outbox.empty()
+
     def flush(self, part: str | None, until: float = math.inf) -> Delivery:
         """Try to send what waits. `part` is the one that the device's own reports are of, if it is known."""
         with self._store.explained("used to send reports", _STILL_WAITING):

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import hashlib
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +23,18 @@ from localdp.formats.atomic_write import sync_folder
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _OTHERS = 0o077
+_CHECKSUM_BYTES = 32
+
+
+def sealed(data: bytes) -> bytes:
+    """The data with their SHA-256 behind them, as every file of a device ends."""
+    return data + hashlib.sha256(data).digest()
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """What was sealed, or None if a single bit of it is not as it was written."""
+    inside, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+    return inside if hashlib.sha256(inside).digest() == checksum else None
 
 
 def content(path: Path) -> bytes | None:
@@ -94,6 +108,19 @@ def check_private(folder: Path) -> None:
             f"other users may write to the store {folder}, and could change what this device has spent; take that away "
             f"with: chmod go-w {folder}"
         )
+
+
+def close_to_others(folder: Path, is_ours: Callable[[str], bool]) -> None:
+    """Take the permissions of other users away from a folder that holds nothing but what is ours.
+
+    Sizes and times of files tell how many values were paid for, and when. A folder with other files keeps its
+    permissions: somebody may have chosen a home folder, or one that a web server reads.
+    """
+    if not hasattr(os, "geteuid"):  # pragma: no cover (Windows)
+        return
+    if stat.S_IMODE(folder.stat().st_mode) & _OTHERS and all(map(is_ours, names(folder))):
+        with suppress(OSError):  # a read-only disk
+            folder.chmod(FOLDER_MODE)
 
 
 def write_private(path: Path, data: bytes, *, flush: bool = True) -> None:

@@ -14,19 +14,19 @@ which is in the same file: whoever can read the file can try all items of a plan
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from localdp.client.private_files import sealed, unsealed
+
 SECRET_BYTES = 32
 DIGEST_BYTES = 16
 _MAGIC = b"LDPDEV1\n"
 _HEADER = struct.Struct(f"<8sQ{SECRET_BYTES}sI")
 _ENTRY = struct.Struct(f"<{DIGEST_BYTES}sd")
-_CHECKSUM_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,13 @@ class Record:
         """The record as it is written to a file."""
         parts = [_HEADER.pack(_MAGIC, self.generation, self.secret, len(self.paid))]
         parts += [_ENTRY.pack(digest, epsilon) for digest, epsilon in self.paid.items()]
-        content = b"".join(parts)
-        return content + hashlib.sha256(content).digest()
+        return sealed(b"".join(parts))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Record | None:
         """The record in these bytes, or None if a single bit of them is not as it was written."""
-        content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
-        if len(content) < _HEADER.size or hashlib.sha256(content).digest() != checksum:
+        content = unsealed(data)
+        if content is None or len(content) < _HEADER.size:
             return None
         magic, generation, secret, count = _HEADER.unpack_from(content)
         if magic != _MAGIC or len(content) != _HEADER.size + count * _ENTRY.size:

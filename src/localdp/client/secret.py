@@ -11,6 +11,8 @@ to everybody else. So the key of the keystream that it is drawn from is derived 
 where the value is the index of the item as 8 bytes, little-endian. A value that is not listed is the catch-all item. If
 users hold sets, the value is the indices of all its items, in ascending order, one after the other.
 The permanent response is what `Mechanism.permanent` draws from AES-128-CTR under that key, with the counter at zero.
+Where values share responses (`llh+llh`), the hash function is drawn under the key of "function of all values", and the
+value is "bucket" and the number of the function and the symbol as 8 bytes.
 
 Every key serves one response only. Keys of other values, plans and devices are independent of it, as far as
 HMAC-SHA-256 is a pseudorandom function.

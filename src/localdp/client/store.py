@@ -4,6 +4,7 @@
     lock                  held while the record is read and changed; it says whether the folder was used
     outbox/               see `outbox`
     discoveries/, surveys/, studies/   the answers of this device in studies (see `localdp.client.one_answer`)
+    diary                 what was answered, and when (see `localdp.client.diary`)
 
 Each copy is written beside its place, flushed to the disk and renamed. So a crash leaves the old copy or the new one,
 never half of one. Nothing is released before both copies are written. If one of them is lost or damaged later, the
@@ -30,6 +31,7 @@ from pathlib import Path
 from localdp.client import lock
 from localdp.client.private_files import (
     check_private,
+    close_to_others,
     content,
     make_private,
     names,
@@ -41,9 +43,9 @@ from localdp.errors import InvalidInputError, StoreError
 from localdp.formats.atomic_write import sync_folder
 
 _NAMES = ("device.copy", "device")
-KEPT = ("outbox", "discoveries", "surveys", "studies")
-"""The folders in a store. One of them without a record is that of a device whose record is gone."""
-_OF_JAVASCRIPT = re.compile(r"device\.[0-9]+|outbox-[0-9a-f]+\..+")  # the files of js/src/node.js
+KEPT = ("outbox", "discoveries", "surveys", "studies", "diary")
+"""What else is in a store. One of them without a record is that of a device whose record is gone."""
+_OF_JAVASCRIPT = re.compile(r"device\.[0-9]+|diary\.[0-9]+|outbox-[0-9a-f]+\..+")  # the files of js/src/node.js
 _USED = b"This folder belongs to a device that has been used. Do not remove single files from it.\n"
 
 
@@ -55,13 +57,14 @@ class Store:
         with self.explained("opened"):
             make_private(self.folder)
             check_private(self.folder)
+            close_to_others(self.folder, _is_of_device)
             found = self._found()
             record = self._best(found) if self._agree(found) else self._made_whole()
             sync_folder(self.folder)  # what a process that was killed has renamed may not be on the disk yet
         self.secret = record.secret
 
     def kept(self, name: str) -> Path:
-        """The folder for something that a device keeps beside its record. Its name must be one of `KEPT`."""
+        """The path of something that a device keeps beside its record. Its name must be one of `KEPT`."""
         if name not in KEPT:
             raise ValueError(f"{name} is not in KEPT, so a device that lost its record would not be recognized by it")
         return self.folder / name
@@ -199,6 +202,12 @@ class Store:
         except OSError as error:
             said = error.strerror or str(error)
             raise StoreError(f"the store {self.folder} cannot be {what}: {said}; {outcome}") from error
+
+
+def _is_of_device(name: str) -> bool:
+    """Whether a device, of either language, has a file or folder with this name."""
+    known = name in (*_NAMES, *KEPT, "lock") or name.startswith(".device")
+    return known or _OF_JAVASCRIPT.fullmatch(name) is not None
 
 
 def _path(folder: object) -> Path:

@@ -11,12 +11,14 @@ redirection is not followed: it would turn the request into another one, whose s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, urlsplit
 
 from localdp.errors import InvalidInputError
 
+_SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9 ._+-]{0,39}")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"http": 80, "https": 443}
 _NEVER = frozenset({400, 409, 410, 413, 415, 422})
@@ -99,7 +101,7 @@ class HttpUpload:
         return replace(self, address=address) if same else None
 
 
-def to_route(url: str, route: str, token: str | None = None) -> HttpUpload:
+def to_route(url: str, route: str, token: str | None = None, segment: str | None = None) -> HttpUpload:
     """A function that posts batches to this URL, which is completed by the route if it has no path."""
     parts = _split(url)
     whole = parts.path not in ("", "/")
@@ -114,6 +116,10 @@ def to_route(url: str, route: str, token: str | None = None) -> HttpUpload:
     headers = {"Content-Type": "application/octet-stream", "User-Agent": "localdp"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
+    if segment is not None:
+        if not isinstance(segment, str) or not _SEGMENT.fullmatch(segment):
+            raise InvalidInputError(f"a segment is one of the labels that the collection lists, not {segment!r:.60}")
+        headers["Segment"] = segment
     return HttpUpload(url if whole else f"{url.rstrip('/')}{route}", headers)
 
 

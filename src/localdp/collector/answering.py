@@ -11,12 +11,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
 from localdp.collector.answers import (
     Blocks,
+    DifferenceAnswer,
+    DifferenceQuery,
     EstimatesAnswer,
     EstimatesQuery,
     Fitted,
@@ -24,14 +26,17 @@ from localdp.collector.answers import (
     Released,
     Remembering,
     Rendered,
+    SegmentsAnswer,
     answer_estimates,
     answer_history,
     answer_prior,
     answer_progress,
+    merged,
 )
 from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.folding import Folder
-from localdp.collector.releases import release, whole_blocks
+from localdp.collector.problems import invalid
+from localdp.collector.releases import block_of, by_days, release, segment_of, whole_blocks
 from localdp.collector.storage import Database, aggregates
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT, Day
 from localdp.collector.storage.database import FoldConflictError, Session
@@ -64,7 +69,35 @@ class Answering:
 
     def estimates(self, collection: Collection, query: EstimatesQuery) -> Rendered:
         """The estimates of a range of days, in the format that was asked for."""
+        if query.by is not None:
+            return self.by_segment(collection, query).rendered(query.format)
         return self.answer(collection, query).render()
+
+    def by_segment(self, collection: Collection, query: EstimatesQuery) -> SegmentsAnswer:
+        """The estimates of every segment, each of which learns from the others how its people may be."""
+        if not collection.terms.segments:
+            raise invalid("this collection has no segments: they are listed when it is created")
+        since = self._count(collection)
+        with self._database.reading() as session:
+            seen = _seen(session, collection, query.first, query.last, since)
+            seen.released.check()
+            blocks: dict[str, list[Day]] = defaultdict(list)
+            for block in (*seen.blocks, *(seen.suspects if query.suspects else ())):
+                blocks[segment_of(block)].extend(block)
+            counted = {label: _merged(session, collection, days) for label, days in blocks.items()}
+        labels = (*collection.terms.segments, "")
+        made = []
+        for label in labels:
+            if label not in counted:
+                continue
+            others = merged(collection.plan, (one for name, one in counted.items() if name != label))
+            with self._one_at_a_time[collection.id]:
+                fitted = self._fit(counted[label], query.prior, others if others.n else None, query.reports_per_person)
+            n = counted[label].n
+            released = replace(seen.released, shown=n, shown_with=n, suspect=0, held_back=0)
+            made.append((label, answer_estimates(counted[label], query, fitted=fitted, released=released)))
+        waiting = tuple(label for label in collection.terms.segments if label not in counted)
+        return SegmentsAnswer(tuple(made), waiting)
 
     def answer(self, collection: Collection, query: EstimatesQuery) -> EstimatesAnswer:
         """The estimates of a range of days."""
@@ -74,8 +107,21 @@ class Answering:
             seen.released.check()
             whole = _merged(session, collection, seen.days(suspects=query.suspects))
         with self._one_at_a_time[collection.id]:
-            fitted = self._fit(whole, query.prior)
+            fitted = self._fit(whole, query.prior, reports=query.reports_per_person)
         return answer_estimates(whole, query, fitted=fitted, released=seen.released)
+
+    def released(self, collection: Collection, segment: str | None = None) -> tuple[Aggregate, Released]:
+        """The counts that readers may see, of all days, which may be none; and the numbers behind them.
+
+        With a segment, those of its own blocks only.
+        """
+        since = self._count(collection)
+        with self._database.reading() as session:
+            seen = _seen(session, collection, None, None, since)
+            days = seen.days()
+            if segment is not None:
+                days = [day for block in seen.blocks if segment_of(block) == segment for day in block]
+            return _merged(session, collection, days), seen.released
 
     def history(self, collection: Collection, query: HistoryQuery) -> Rendered:
         """How items moved, by day or by week."""
@@ -87,20 +133,36 @@ class Answering:
         reported: dict[date, int] = defaultdict(int)
         for row in rows:
             reported[_date(row.day)] += row.n
-        blocks = tuple(tuple(_date(day.day) for day in block) for block in seen.blocks)
+        blocks = {tuple(map(_date, days)): names for days, names in by_days(seen.blocks).items()}
 
         def read(days: tuple[date, ...]) -> Aggregate:
             with self._database.reading() as session:  # the rows anew: they may have changed since, or be withdrawn
                 rows = [row for row in aggregates.days(session, collection.where) if row.standing == COUNTED]
-                return _merged(session, collection, [row for row in rows if row.released and _date(row.day) in days])
+                inside = [row for row in rows if row.released and block_of(row) in blocks[days]]
+                return _merged(session, collection, inside)
 
         def fit(aggregate: Aggregate, prior: str) -> Fitted:
             with self._one_at_a_time[collection.id]:  # for one period: other questions need not wait for all of them
                 return self._fit(aggregate, prior)
 
         minimum = collection.terms.minimum
-        answer = answer_history(collection.plan, Blocks(blocks, read, reported), query, minimum=minimum, fit=fit)
+        answer = answer_history(collection.plan, Blocks(tuple(blocks), read, reported), query, minimum=minimum, fit=fit)
         return answer.rendered(query.format)
+
+    def difference(self, collection: Collection, query: DifferenceQuery) -> Rendered:
+        """What changed between two ranges of days, each of which must have enough reports."""
+        since = self._count(collection)
+        with self._database.reading() as session:
+            everything = _seen(session, collection, None, None, since)
+            everything.released.check()
+            ranges = query.ranges(_date(max(day.day for day in everything.days())))
+            seen = [_seen(session, collection, *days, since) for days in ranges]
+            for one in seen:
+                one.released.check()
+            before, after = (_merged(session, collection, one.days()) for one in seen)
+        with self._one_at_a_time[collection.id]:
+            released = seen[0].released, seen[1].released
+            return DifferenceAnswer(query, ranges, (before, after), released).render()
 
     def prior(self, collection: Collection) -> dict[str, Any]:
         """The fitted prior against the raw estimates of all days."""

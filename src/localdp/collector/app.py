@@ -20,7 +20,7 @@ from localdp.collector.routes.route import Endpoint, Route
 from localdp.collector.service import Service
 
 _PREFLIGHT = {
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Upload-Id",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Segment, Upload-Id, Wording",
     "Access-Control-Max-Age": "86400",
 }
 

@@ -1,9 +1,9 @@
-"""Checks of uploads: the header of a batch by itself, and the reports of many batches together.
+"""Checks of uploads: every report is checked once, before it is stored.
 
 `Plan.read` checks a batch whole, which takes 15 to 40 microseconds even for a single report, because arrays are made
-for it. So a short binary batch is only measured here, which takes about one, and its reports are checked by the writer
-with all others of the group. Everything else is read by `Plan.read` at once. Both ways refuse the same batches with the
-same codes.
+for it. So a binary batch is only measured when it comes in (`formats.batch.measured`), and its reports are checked by
+the writer with all others of the group. Everything else is read by `Plan.read` at once. Both ways refuse the same
+batches with the same codes. What is stored was checked, so those who count it take it as it is (`stored_reports`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import numpy as np
 
 from localdp.collector.collections import Collections
 from localdp.collector.problems import Problem
-from localdp.collector.recount import reports_in
 from localdp.collector.storage.database import NewUpload
 from localdp.errors import WireCode, WireError
-from localdp.formats.batch import HEADER_BYTES, MAGIC
-from localdp.plan import Plan
+from localdp.plan import Plan, Reports
+from localdp.types import Rows
 
 _BADLY_FORMED = frozenset(
     {
@@ -30,13 +29,6 @@ _BADLY_FORMED = frozenset(
         WireCode.BAD_BASE64,
     }
 )
-
-
-def measured(data: bytes, fingerprint: bytes, report_bytes: int) -> int:
-    """The number of reports in a binary batch whose header and length are right; 0 for anything else."""
-    count = int.from_bytes(data[20:HEADER_BYTES], "little")
-    right = data[:20] == MAGIC + fingerprint[:16] and len(data) == HEADER_BYTES + count * report_bytes
-    return count if right else 0
 
 
 def read(plan: Plan, data: bytes) -> tuple[bytes, int]:
@@ -67,13 +59,21 @@ class Checker:
         wrong: dict[int, Exception] = {}
         for part, of_plan in places.items():
             plan = self._collections.by_part(*part).plan
-            rows = b"".join([group[place].body for place in of_plan])
             try:
-                plan.mechanism.validate(np.frombuffer(rows, np.uint8).reshape(-1, plan.mechanism.report_bytes))
+                plan.mechanism.validate(_rows(b"".join([group[place].body for place in of_plan]), plan))
             except WireError:
                 for place in of_plan:
                     try:
-                        reports_in(group[place].body, plan)
+                        plan.mechanism.validate(_rows(group[place].body, plan))
                     except WireError as error:
                         wrong[place] = refused(error)
         return wrong
+
+
+def stored_reports(body: bytes, plan: Plan) -> Reports:
+    """The reports of a stored upload, which are its rows one after the other."""
+    return Reports.of_checked_rows(plan, _rows(body, plan))
+
+
+def _rows(body: bytes, plan: Plan) -> Rows:
+    return np.frombuffer(body, np.uint8).reshape(-1, plan.mechanism.report_bytes)

@@ -12,27 +12,24 @@ import json
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from localdp.collector.fields import OF_PLAN, TERMS
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.storage import Database, collections, parts
 from localdp.collector.storage.collections import PLAN, SHORT, StoredCollection
 from localdp.collector.storage.database import Session, StorageError, Where
 from localdp.collector.storage.parts import StoredPart
+from localdp.collector.terms import DAY, Terms, check_labelled, terms_in
 from localdp.errors import LocalDPError
 from localdp.plan import Plan
+from localdp.questions import Scale
 from localdp.studies import Single, Study
 from localdp.studies.saved import state_of
-from localdp.validation import LARGEST_EXACT_INTEGER, shown
+from localdp.validation import shown
 
-_LONGEST = {"title": 200, "question": 2_000}
-OF_PLAN = ("items", "size", "mechanism", "epsilon", "once", "other", "answers", "set_size")
-"""What a request can say of a plan."""
-BESIDE = ("title", "question", "minimum", "opens", "closes", "write_token")
-"""What it can say beside the plan."""
-DAY = 86_400
 _UNSEEN = re.compile(
     "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]"
 )
@@ -40,25 +37,6 @@ _UNSEEN = re.compile(
 
 Joiners (U+200C, U+200D) stay: Persian words and some emoji need them.
 """
-MINIMUM = 100
-"""Reports that a release has at least, unless a collection says otherwise. Decision record 0028 says why."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What was asked for beside the plan. Moments are written as in ISO 8601; None means that there is no limit."""
-
-    title: str = ""
-    question: str = ""
-    minimum: int = MINIMUM
-    opens: str | None = None
-    closes: str | None = None
-    write_token: bool = False
-
-    def state(self, now: float) -> str:
-        """`planned`, `open` or `closed`, if nobody closes it."""
-        begins, ends = _moments(self)
-        return "closed" if now >= ends else "planned" if now < begins else "open"
 
 
 @dataclass(frozen=True)
@@ -107,6 +85,7 @@ class Collections:
         self._by_name: dict[str, Collection] = {}
         self._by_part: dict[tuple[int, str], Collection] = {}
         self._studies: dict[int, str] = {}
+        self._settings: dict[int, str] = {}
 
     def known(self, name: str) -> Collection | None:
         """What `find` finds, if it is in memory: for the event loop, which must not wait."""
@@ -147,14 +126,24 @@ class Collections:
         return sorted((one for one in self._by_part.values() if one.kind == PLAN), key=lambda one: -one.id)
 
     def refresh(self) -> None:
-        """Read what was added or closed."""
+        """Read what was added, closed, opened again or corrected, and forget what was deleted."""
         with self._database.reading() as session:
-            for collection, key, fingerprint, closed in parts.every(session):
+            there = set()
+            for collection, key, fingerprint, closed, settings in parts.every(session):
+                there.add((collection, key))
                 known = self._by_part.get((collection, key))
-                if known is None or known.closed != closed:
+                if known is None or known.closed != closed or self._settings.get(collection) != settings:
                     stored = parts.find(session, fingerprint)
                     if stored is not None:
                         self._keep(session, stored)
+                self._settings[collection] = settings
+        with self._lock:
+            for gone in self._by_part.keys() - there:
+                fingerprint = self._by_part.pop(gone).fingerprint_bytes.hex()
+                for name in (fingerprint, fingerprint[:SHORT]):
+                    self._by_name.pop(name, None)
+                self._studies.pop(gone[0], None)
+                self._settings.pop(gone[0], None)
 
     def add(self, session: Session, plan: Plan, terms: Terms, now: int) -> Collection | None:
         """Store a new collection; None if there is one of this plan already. One that has ended is refused."""
@@ -180,7 +169,7 @@ def add_study(session: Session, study: Study, terms: Terms, now: int) -> StoredC
     if stored is None:
         return None
     add_parts(session, stored.id, study, terms.minimum, 0, now)
-    if _moments(terms)[1] <= now:  # the transaction is undone, so it can be created with another date
+    if terms.moments()[1] <= now:  # the transaction is undone, so it can be created with another date
         raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')
     return stored
 
@@ -201,13 +190,18 @@ def is_name(name: str) -> bool:
     return len(name) in (SHORT, 64) and not name.strip("0123456789abcdef")
 
 
+def names_study(name: str) -> bool:
+    """Whether this could name a study: by its fingerprint, or by its id."""
+    return is_name(name) or (len(name) == 21 and name[0] == "c" and not name[1:].strip("0123456789abcdef"))
+
+
 def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tuple[Plan, Terms]:
     """The plan and the terms that a request asks for; a `Problem` that says what cannot be used."""
     if not isinstance(body, dict):
         raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
-    unknown = sorted(set(body) - {*OF_PLAN, *BESIDE, "plan"})
+    unknown = sorted(set(body) - {*OF_PLAN, *TERMS, "plan"})
     if unknown:
-        known = ", ".join(("plan", *OF_PLAN, *BESIDE))
+        known = ", ".join(("plan", *OF_PLAN, *TERMS))
         raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
     try:
         plan = _plan(body, most_items)
@@ -223,7 +217,9 @@ def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tupl
             "too-costly",
         )
     check_visible(() if isinstance(plan.domain.items, range) else plan.domain.items)
-    return plan, terms_in(body)
+    terms = terms_in(body)
+    check_labelled(terms.labels, plan.domain.items)
+    return plan, terms
 
 
 def check_visible(items: Iterable[Any]) -> None:
@@ -240,12 +236,25 @@ def _plan(body: dict[str, Any], most_items: int) -> Plan:
         if given:
             raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
         return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
-    domain = domain_in(given, most_items)
+    asked = _scale(given, most_items) if "scale" in given else domain_in(given, most_items)
     mechanism = given.pop("mechanism", "auto")
     if not isinstance(mechanism, str):
         raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
     # Written and read once more: what a client could not read is refused here.
-    return Plan.from_json(Plan(domain, mechanism, **given).to_json())
+    return Plan.from_json(Plan(asked, mechanism, **given).to_json())
+
+
+def _scale(given: dict[str, Any], most_items: int) -> Scale:
+    """The scale that a request asks for. It is taken out of what was given, and so is its cell for other answers."""
+    ends = given.pop("scale")
+    if not isinstance(ends, dict) or not {"low", "high"} <= set(ends) <= {"low", "high", "step"}:
+        raise invalid(f'"scale" is an object such as {{"low": 0, "high": 120, "step": 5}}, not {shown(ends)}')
+    lists = [name for name in ("items", "size", "set_size") if name in given]
+    if lists:
+        raise invalid(f'a scale has cells of its own, so "{lists[0]}" cannot be given with it')
+    scale = Scale(**ends, other=given.pop("other", None))
+    _check_number(scale.cells.size, most_items)
+    return scale
 
 
 def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
@@ -263,54 +272,13 @@ def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
         raise invalid('"items" is a flat list: every item is a text, a number, true or false')
     else:
         number = len(items)
-    if number > most_items:
-        raise invalid(f"this collector takes plans of at most {most_items:,} items, not {number:,}", "too-many-items")
+    _check_number(number, most_items)
     return number if items is None else items
 
 
-def terms_in(body: dict[str, Any]) -> Terms:
-    """The terms that a request asks for; a `Problem` that says what cannot be used."""
-    given = {name: body[name] for name in BESIDE if body.get(name) is not None}
-    for name, longest in _LONGEST.items():
-        text = given.get(name, "")
-        if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
-            limits = f"at most {longest:,} characters, without control characters other than line breaks"
-            raise invalid(f'"{name}" is text of {limits}, not {shown(text)}')
-    minimum = given.get("minimum", MINIMUM)
-    if isinstance(minimum, bool) or not isinstance(minimum, int) or not 0 <= minimum <= LARGEST_EXACT_INTEGER:
-        largest = f"from 0 to {LARGEST_EXACT_INTEGER:,}"
-        raise invalid(f'"minimum" is a number of reports, a whole number {largest}, not {shown(minimum)}')
-    if not isinstance(given.get("write_token", False), bool):
-        raise invalid(f'"write_token" is true or false, not {shown(given["write_token"])}')
-    terms = Terms(**given)
-    begins, ends = _moments(terms)
-    if begins >= ends:
-        raise invalid('"closes" must be later than "opens"')
-    return terms
-
-
-def _moments(terms: Terms) -> tuple[float, float]:
-    """When the collection begins and ends, in seconds since 1970. A date alone means the whole day, in UTC."""
-    begins = -1e18 if terms.opens is None else _moment(terms.opens, "opens", 0)
-    ends = 1e18 if terms.closes is None else _moment(terms.closes, "closes", 1)
-    return begins, ends
-
-
-def _moment(text: Any, name: str, more_days: int) -> float:
-    try:
-        if len(text) == len("2026-01-31"):
-            day = date.fromisoformat(text)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() + more_days * DAY
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        raise invalid(
-            f'"{name}" is a date such as "2026-01-31" or a moment such as "2026-01-31T18:00:00Z", not {shown(text)}'
-        ) from None
-
-
-def _is_clean(text: str) -> bool:
-    return all(character.isprintable() or character == "\n" for character in text)
+def _check_number(items: int, most: int) -> None:
+    if items > most:
+        raise invalid(f"this collector takes plans of at most {most:,} items, not {items:,}", "too-many-items")
 
 
 def _plans_only(found: Collection | None) -> Collection | None:
@@ -319,8 +287,8 @@ def _plans_only(found: Collection | None) -> Collection | None:
 
 def _collection(stored: StoredCollection, part: StoredPart, plan: Plan) -> Collection:
     settings = json.loads(stored.settings)
-    terms = Terms(**{name: settings[name] for name in settings.keys() & set(BESIDE)})
-    begins, ends = _moments(terms)
+    terms = Terms.stored({name: settings[name] for name in settings.keys() & {one.name for one in fields(Terms)}})
+    begins, ends = terms.moments()
     return Collection(
         stored.id,
         stored.name,

@@ -10,19 +10,17 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from localdp import datasets
 from localdp.client.addresses import by_http
-from localdp.collector.answers import EstimatesQuery
-from localdp.collector.collections import Collection, Terms, day_of
+from localdp.collector.collections import Collection, day_of
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, uploads
 from localdp.collector.storage.database import Session
+from localdp.collector.terms import Terms
 from localdp.plan import Plan
 from localdp.types import Vector
 
@@ -93,24 +91,10 @@ class Demo:
         uploads.import_aggregate(session, key, collection.where, day, counted.n, counted.to_bytes())
         aggregates.add(session, collection.where, day, counted.n, counted.counts)
 
-    def _past(self) -> Iterator[None]:
-        """Fit the past days, one at a time, so that a visitor need not wait for them."""
-        found = self._service.collections.find(demo_plan().fingerprint)
-        today = datetime.now(UTC).date()
-        for ago in range(1, PAST_DAYS + 1):
-            day = today - timedelta(days=ago)
-            if found is not None:
-                self._service.answering.estimates(found, EstimatesQuery(first=day, last=day))
-            yield
-
     def _run(self) -> None:
-        plan, shares, past = demo_plan(), popularity(1.0), self._past()
+        plan, shares = demo_plan(), popularity(1.0)
         send = by_http(self._address, plan.fingerprint, None)
-        due = time.monotonic() + _PAUSE
-        while not self._stopped.wait(0.05 if next(past, self) is None else _PAUSE):
-            if time.monotonic() < due:
-                continue  # the server is just starting, or shoppers came a moment ago
-            due = time.monotonic() + _PAUSE
+        while not self._stopped.wait(_PAUSE):
             shoppers = int(self._random.integers(_AT_ONCE // 2, _AT_ONCE * 2))
             held = self._random.choice(PRODUCTS, shoppers, p=shares)
             values = [plan.domain.items[place] for place in held.tolist()]

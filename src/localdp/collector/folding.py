@@ -22,12 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localdp.collector.checking import stored_reports
 from localdp.collector.collections import Collection, Collections
 from localdp.collector.metrics import Metrics
-from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT
 from localdp.collector.storage.database import DayOfUploads, FoldConflictError, Gathered, Session, StorageError, Where
+from localdp.collector.workers import Worker
 from localdp.collector.writer import Writer
 from localdp.errors import LocalDPError
 from localdp.forgery.uploads import verdicts
@@ -44,8 +45,6 @@ THREADS = 2
 """Threads that count, so that one long count does not stop all others."""
 _LEAST_PIECE = 64
 _LONG = 1.0  # seconds after which a piece was too large
-_REST = 20
-_LONGEST_REST = 5.0  # seconds
 _log = logging.getLogger("localdp.collector")
 
 
@@ -74,34 +73,10 @@ class Folder:
         self, database: Database, writer: Writer, collections: Collections, metrics: Metrics, every: float
     ) -> None:
         self._database, self._writer, self._collections, self._metrics = database, writer, collections, metrics
-        self._every = every
         self._one_at_a_time: defaultdict[tuple[int, str], threading.Lock] = defaultdict(threading.Lock)
         self._pieces: defaultdict[tuple[int, str], int] = defaultdict(lambda: PIECE)
         self._complete: dict[tuple[int, str], float] = {}
-        self._stopping = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._work, name=f"localdp-folder-{number}", daemon=True)
-            for number in range(THREADS)
-        ]
-
-    def start(self) -> None:
-        """Start the threads."""
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """End the threads. What is not counted yet is counted after the next start."""
-        self._stopping.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
-
-    def _work(self) -> None:
-        pause = self._every
-        while not self._stopping.wait(pause):
-            started = time.perf_counter()
-            behind = self.round()
-            pause = _rest(time.perf_counter() - started, self._every, behind=behind)
+        self.worker = Worker("folder", self.round, every, threads=THREADS)
 
     def round(self) -> bool:
         """Count a piece of every part that has uploads waiting; return whether more are waiting."""
@@ -113,7 +88,7 @@ class Folder:
             self._failed(error)
             return False
         for part in waiting:
-            if self._stopping.is_set():
+            if self.worker.stopping:
                 return False
             try:
                 collection = self._collections.by_part(*part)
@@ -173,14 +148,6 @@ class Folder:
         _log.error("uploads could not be counted, and stay for the next round: %s", error)
 
 
-def _rest(took: float, every: float, *, behind: bool) -> float:
-    """The seconds to rest after a round of counting that took so long."""
-    # While much is waiting, two thirds of the time are left to those who upload. Otherwise rest much longer than it
-    # took, because small pieces one after the other would cost more than they are worth. The first round compiles, and
-    # can take many seconds: what comes in meanwhile must not wait for minutes.
-    return min(2 * took, _LONGEST_REST) if behind else max(every, min(_REST * took, _LONGEST_REST))
-
-
 def at_once(plan: Plan) -> int:
     """How many reports of a plan are counted at once, about."""
     mechanism = plan.mechanism
@@ -190,7 +157,7 @@ def at_once(plan: Plan) -> int:
 
 def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> CountedDay:
     """The counts of these uploads, and what is thought of each."""
-    reports = reports_in(day.rows, plan)
+    reports = stored_reports(day.rows, plan)
     if len(reports) != day.reports:
         raise StorageError(f"the uploads of day {day.day} hold {len(reports)} reports, and should hold {day.reports}")
     found = verdicts(reports.plan.mechanism, reports.rows, day.sizes, random)

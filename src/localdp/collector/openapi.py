@@ -8,9 +8,10 @@ from http import HTTPStatus
 from typing import Any
 
 from localdp import __version__
+from localdp.collector.fields import Parameter
 from localdp.collector.problems import MEDIA_TYPE
 from localdp.collector.routes import ROUTES
-from localdp.collector.routes.route import Parameter, Route
+from localdp.collector.routes.route import Route
 
 _IN_PATH = {
     "plan": (

@@ -9,11 +9,13 @@ worse: one that holds Python's global lock and is not given the processor keeps 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import ctypes
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from localdp.collector.problems import Problem, busy
@@ -49,11 +51,11 @@ class Pools:
 
     async def for_operators(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run something that an operator waits for."""
-        return await asyncio.get_running_loop().run_in_executor(self._operators, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._operators, _in_context(function), *arguments)
 
     async def for_rounds(self, function: Callable[..., T], *arguments: Any) -> T:
         """End a round of a study, which takes as long as it takes; one after the other."""
-        return await asyncio.get_running_loop().run_in_executor(self._rounds, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._rounds, _in_context(function), *arguments)
 
     async def for_analysts(self, about: Hashable, function: Callable[..., T], *arguments: Any) -> T:
         """Run a question about something, when no other one about it is running; a `Problem` if it takes too long."""
@@ -78,6 +80,11 @@ class Pools:
         """End all threads, when what they do is done."""
         for pool in (self._devices, self._operators, self._rounds, self._analysts):
             pool.shutdown()
+
+
+def _in_context(function: Callable[..., T]) -> Callable[..., T]:
+    """A function that runs with the context variables of this moment: the writer looks there for the note."""
+    return partial(contextvars.copy_context().run, function)
 
 
 class Limited:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from localdp.collector.checking import stored_reports
 from localdp.collector.storage import Database, aggregates, parts, uploads
 from localdp.collector.storage.database import AGGREGATE, BATCH, Where
 from localdp.collector.storage.parts import StoredPart
-from localdp.plan import Aggregate, Plan, Reports
+from localdp.plan import Aggregate, Plan
 
 _ALL_DAYS = (-(2**40), 2**40)
 
@@ -22,7 +23,7 @@ def counted_again(database: Database, part: StoredPart) -> dict[tuple[str, int, 
                 if one.body is None:
                     raise ValueError("the bodies of some uploads were dropped, so they cannot be counted again")
                 counted = (
-                    plan.aggregate(reports_in(one.body, plan)) if kind == BATCH else Aggregate.from_bytes(one.body)
+                    plan.aggregate(stored_reports(one.body, plan)) if kind == BATCH else Aggregate.from_bytes(one.body)
                 )
                 key = (one.segment, one.day, one.standing)
                 found.setdefault(key, Aggregate(plan)).merge(counted, repeated=True)
@@ -32,7 +33,7 @@ def counted_again(database: Database, part: StoredPart) -> dict[tuple[str, int, 
 def differences(database: Database) -> list[str]:
     """One sentence for each part and day whose aggregate is not what its uploads give. All must be counted."""
     with database.reading() as session:
-        every = [parts.find(session, fingerprint) for _, _, fingerprint, _ in parts.every(session)]
+        every = [parts.find(session, fingerprint) for _, _, fingerprint, *_ in parts.every(session)]
     wrong = []
     for part in every:
         if part is None or part.needed:  # a round is counted when it ends
@@ -41,19 +42,13 @@ def differences(database: Database) -> list[str]:
         size = Plan.from_json(part.plan).mechanism.outcomes
         name = f"part {part.fingerprint[:16]}"
         with database.reading() as session:
-            for segment in aggregates.segments(session, part.collection, part.key):
-                where = Where(part.collection, part.key, segment)
-                rows = aggregates.days(session, where)
-                for day, standing in sorted({(row.day, row.standing) for row in rows}):
-                    both = [row for row in rows if (row.day, row.standing) == (day, standing)]
-                    n, counts = aggregates.merged(session, where, both, size)
-                    expected = again.pop((segment, day, standing), Aggregate(Plan.from_json(part.plan)))
-                    if expected.n != n or not np.array_equal(expected.counts, counts):
-                        wrong.append(f"{name}, day {day}: {n} counted, and others are stored")
+            where = Where(part.collection, part.key)
+            rows = aggregates.days(session, where)
+            for key in sorted({(row.segment, row.day, row.standing) for row in rows}):
+                both = [row for row in rows if (row.segment, row.day, row.standing) == key]
+                n, counts = aggregates.merged(session, where, both, size)
+                expected = again.pop(key, Aggregate(Plan.from_json(part.plan)))
+                if expected.n != n or not np.array_equal(expected.counts, counts):
+                    wrong.append(f"{name}, day {key[1]}: {n} counted, and others are stored")
         wrong += [f"{name}, day {day}: {one.n} are not counted" for (_, day, _), one in again.items()]
     return wrong
-
-
-def reports_in(body: bytes, plan: Plan) -> Reports:
-    """The reports of a stored upload, which are its rows one after the other. Every report is checked once more."""
-    return Reports(plan, np.frombuffer(body, np.uint8).reshape(-1, plan.mechanism.report_bytes))

@@ -10,20 +10,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localdp.collector.collections import BESIDE, OF_PLAN, Terms, check_visible, domain_in, terms_in
+from localdp.collector.collections import check_visible, domain_in
 from localdp.collector.collections import requested as requested_plan
+from localdp.collector.fields import OF_PLAN
+from localdp.collector.fields import TERMS as OF_TERMS
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.settings import Settings
 from localdp.collector.studies import StudyTerms
+from localdp.collector.terms import Terms, check_labelled, terms_in
 from localdp.discovery import Discovery
 from localdp.domain import Domain
 from localdp.errors import LocalDPError
 from localdp.plan.limits import Limits
+from localdp.questionnaires.description import FIELDS, described
 from localdp.sets import Survey
 from localdp.studies import Single, Study, study_in
 from localdp.validation import shown
 
-TERMS = (*BESIDE, "automatic")
+TERMS = (*OF_TERMS, "automatic")
 """What can be said of every study beside what it asks."""
 
 
@@ -49,11 +53,18 @@ def _sets(given: dict[str, Any], settings: Settings) -> Study:
     return Survey(Domain(domain, other=other), **given)
 
 
+def _questionnaire(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG001 (limits are checked after)
+    return described(given)
+
+
 KINDS: Mapping[str, Asked] = {
     "plan": Asked((*OF_PLAN, "plan"), (), _plan),
     "discovery": Asked(
-        ("epsilon", "users", "top", "bits", "most_bytes", "rounds", "name"), ("epsilon", "users"), _discovery
+        ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
+        ("epsilon", "users"),
+        _discovery,
     ),
+    "questionnaire": Asked(FIELDS, ("questions", "epsilon"), _questionnaire),
     "sets": Asked(
         ("items", "size", "other", "epsilon", "users", "top", "largest", "name"), ("epsilon", "users"), _sets
     ),
@@ -98,6 +109,7 @@ def check_fields(body: dict[str, Any], known: tuple[str, ...], what: str) -> Non
 def terms_of(study: Study, body: dict[str, Any], *, automatic: bool = True) -> Terms:
     """The terms that a request asks for; `automatic` is what is meant if it does not say."""
     terms, given = terms_in(body), body.get("automatic")
+    check_labelled(terms.labels, study.read_by_people())
     if given is not None and not isinstance(given, bool):
         raise invalid(f'"automatic" is true or false, not {shown(given)}')
     if study.goes_on:

@@ -11,12 +11,15 @@ from localdp.collector.bodies import Body, Memory
 from localdp.collector.checking import Checker
 from localdp.collector.collections import Collection, Collections, is_name
 from localdp.collector.folding import Folder
+from localdp.collector.life import Life
 from localdp.collector.metrics import Metrics
 from localdp.collector.pools import Pools
 from localdp.collector.problems import unknown_plan
+from localdp.collector.publishing import Publishing
 from localdp.collector.quotas import Quotas
 from localdp.collector.rates import Rate
 from localdp.collector.readiness import Readiness
+from localdp.collector.results import Results
 from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
@@ -45,8 +48,20 @@ class Service:
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
         self.answering = Answering(self.database, self.writer, self.folder, settings.answer_time)
         self.studies = Studies(self.database, self.writer, self.collections, settings.fold_every)
+        self.life = Life(self.database, self.writer, self.collections, self.studies)
+        self.results = Results(self.answering, self.collections)
+        self.publishing = Publishing(
+            self.database,
+            self.writer,
+            self.studies,
+            self.results,
+            self.answering,
+            self.collections,
+            settings.publish_every,
+        )
         self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
+        self._threaded = (self.folder, self.retention, self.studies, self.publishing)
         self.pools = Pools(settings.threads, settings.longest_answer)
         self.started = time.time()
 
@@ -54,15 +69,13 @@ class Service:
         """Start the threads. What was stored before and is not counted yet is counted now."""
         self.writer.start()
         self.collections.refresh()
-        self.folder.start()
-        self.retention.start()
-        self.studies.start()
+        for one in self._threaded:
+            one.worker.start()
 
     def stop(self) -> None:
         """Store what waits, end the threads and close the database."""
-        self.studies.stop()
-        self.retention.stop()
-        self.folder.stop()
+        for one in reversed(self._threaded):
+            one.worker.stop()
         self.writer.stop()
         self.pools.shutdown()
         self.database.close()

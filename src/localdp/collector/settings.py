@@ -42,6 +42,8 @@ class Settings:
     """Items of a plan whose reports must each be compared with every item (`olh`, `blh`): counting takes so long."""
     fold_every: float = 0.5
     """The pause between two rounds of counting, if little is waiting."""
+    publish_every: float = 60.0
+    """The pause between two looks at what can be published for those who read by SQL; 0 publishes nothing."""
     keep_days: int | None = None
     """Days after which the bodies of counted uploads are dropped; None keeps them."""
     answer_time: float = 1.0

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from localdp.collector.checking import stored_reports
 from localdp.collector.collections import Collection
 from localdp.collector.problems import Problem
-from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT, TAKEN_BACK
 from localdp.collector.storage.database import AGGREGATE, FoldConflictError, Session, Where
@@ -48,7 +48,7 @@ def take(database: Database, writer: Writer, collection: Collection, numbers: Se
 def _counted(collection: Collection, found: Listed, body: bytes) -> Aggregate:
     if found.kind == AGGREGATE:
         return Aggregate.from_bytes(body)
-    return collection.plan.aggregate(reports_in(body, collection.plan))
+    return collection.plan.aggregate(stored_reports(body, collection.plan))
 
 
 def _move(session: Session, collection: Collection, moved: list[tuple[Listed, Aggregate]], standing: int) -> None:

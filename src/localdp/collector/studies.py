@@ -25,17 +25,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from localdp.collector.collections import Collection, Collections, Terms, add_parts, add_study, is_name
+from localdp.collector.checking import stored_reports
+from localdp.collector.collections import Collection, Collections, add_parts, add_study, names_study
 from localdp.collector.folding import at_once
 from localdp.collector.problems import Problem, unknown_study
-from localdp.collector.recount import reports_in
 from localdp.collector.storage import Database, aggregates, collections, parts, uploads
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT
 from localdp.collector.storage.collections import SHORT, StoredCollection
 from localdp.collector.storage.database import Session, StorageError, Where
 from localdp.collector.storage.parts import StoredPart
+from localdp.collector.terms import Terms
+from localdp.collector.workers import Worker
 from localdp.collector.writer import Writer
-from localdp.errors import LocalDPError
 from localdp.forgery.uploads import verdicts
 from localdp.plan import Aggregate
 from localdp.studies import Single, Study, Tally, study_in
@@ -43,7 +44,6 @@ from localdp.studies.saved import state_of
 
 _ALL_DAYS = (-(2**40), 2**40)
 _SLICE = 1 << 19  # reports whose sums are made at once: each needs some dozen bytes meanwhile
-_REST, _LONGEST_REST = 20.0, 5.0  # seconds: how long the thread rests, as a multiple of what it took, and at most
 _log = logging.getLogger("localdp.collector")
 
 
@@ -111,22 +111,11 @@ class Studies:
     """The studies of a database, and the thread that ends the parts of those that are automatic."""
 
     def __init__(self, database: Database, writer: Writer, collections: Collections, every: float) -> None:
-        self._database, self._writer, self._collections, self._every = database, writer, collections, every
+        self._database, self._writer, self._collections = database, writer, collections
         self._known: dict[str, Kept] = {}
         self._one_at_a_time = threading.Lock()
         self._random = np.random.default_rng()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="localdp-studies", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread. A part that it was ending is ended after the next start."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self.worker = Worker("studies", self.end_parts, every)
 
     def add(self, study: Study, terms: Terms, now: int) -> bool:
         """Store a new study with its first parts; False if it is there already."""
@@ -135,7 +124,7 @@ class Studies:
     def find(self, name: str) -> Kept:
         """The study with this id, this fingerprint or these first 16 digits of it; a `Problem` if there is none."""
         with self._database.reading() as session:
-            version = collections.version(session, name) if is_name(name) or _is_id(name) else None
+            version = collections.version(session, name) if names_study(name) else None
             if version is None:
                 raise unknown_study()
             known = self._known.get(version[0])
@@ -147,6 +136,10 @@ class Studies:
         kept = self._kept(stored, rows)
         self._known[stored.fingerprint] = kept
         return kept
+
+    def forget(self, fingerprint: str) -> None:
+        """Remember nothing of a study that was deleted."""
+        self._known.pop(fingerprint, None)
 
     def every(self, kind: str | None = None) -> list[Kept]:
         """All studies, or those of one kind, the newest first."""
@@ -243,10 +236,10 @@ class Studies:
         sums = np.zeros(mechanism.partial_size, np.int64)
         suspect = 0
         for piece in uploads.stored(self._database, collection, key, _ALL_DAYS, only_waiting=True):
-            if self._stopping.is_set():
+            if self.worker.stopping:
                 raise StorageError("the collector is stopping")
             sizes = np.array([one.count for one in piece], np.int64)
-            reports = reports_in(b"".join(one.body or b"" for one in piece), plan)
+            reports = stored_reports(b"".join(one.body or b"" for one in piece), plan)
             found = verdicts(plan.mechanism, reports.rows, sizes, self._random)
             forged |= {piece[place].seq: int(found[place]) for place in np.flatnonzero(found).tolist()}
             honest = reports.rows[np.repeat(found == 0, sizes)] if found.any() else reports.rows
@@ -270,32 +263,20 @@ class Studies:
     def _kept(self, stored: StoredCollection, rows: tuple[StoredPart, ...]) -> Kept:
         settings, text = json.loads(stored.settings), stored.state or stored.form
         study = study_in(text) if text else Single(self._collections.by_part(stored.id, rows[0].key).plan)
-        terms = (StudyTerms if study.goes_on else Terms)(**settings)
+        terms = (StudyTerms if study.goes_on else Terms).stored(settings)
         moments = stored.created, stored.step, stored.closed
         form = stored.form or study.to_json()
         texts = (form if row.plan == form else row.document or row.plan for row in rows)  # they may be long
         rows = tuple(replace(row, plan="", document=text) for row, text in zip(rows, texts, strict=True))
         return Kept(stored.id, stored.name, stored.fingerprint, form, terms, *moments, study, rows)
 
-    def _work(self) -> None:
-        pause = self._every
-        while not self._stopping.wait(pause):
-            started = time.perf_counter()
-            try:
-                self.end_parts()
-            except LocalDPError as error:
-                _log.error("the parts of studies could not be looked at: %s", error)
-            except Exception:  # the next look may succeed
-                _log.exception("the parts of studies could not be looked at")
-            pause = max(self._every, min(_REST * (time.perf_counter() - started), _LONGEST_REST))
-
-    def end_parts(self) -> None:
-        """End the parts under way of every automatic study that has its reports."""
+    def end_parts(self) -> bool:
+        """End the parts under way of every automatic study that has its reports. What is left can wait."""
         with self._database.reading() as session:
             names = collections.going_on(session)
         for name in names:
-            if self._stopping.is_set():
-                return
+            if self.worker.stopping:
+                break
             try:
                 kept = self.find(name)
                 ready = [self.progress(kept, part).reports >= part.needed for part in kept.under_way]
@@ -303,6 +284,7 @@ class Studies:
                     self.advance(name, kept.under_way[0].key)
             except Problem as problem:  # it waits, and the others must go on
                 _log.error("a %s under way could not be ended: %s", kept.study.called, problem)
+        return False
 
 
 def study_closed(study: Study) -> Problem:
@@ -318,7 +300,3 @@ def _close(session: Session, kept: Kept) -> None:
 def _names(name: str, collection: Collection) -> bool:
     """Whether a name is that of the study of a collection."""
     return name in (collection.name, collection.study, collection.study[:SHORT])
-
-
-def _is_id(name: str) -> bool:
-    return len(name) == 21 and name[0] == "c" and not name[1:].strip("0123456789abcdef")

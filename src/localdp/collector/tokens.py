@@ -1,4 +1,4 @@
-"""Tokens: who may write, read or administer.
+"""Tokens: who may write, read or administer; everything, or one collection, and perhaps until some moment.
 
 A token is 32 random bytes, shown once when it is made. The database has its SHA-256 only; a token has so much
 randomness that a plain hash cannot be reversed. `admin` may do everything, `read` may read, `write` may upload.
@@ -24,6 +24,7 @@ SCOPES = ("write", "read", "admin")
 BEGINNING = "ldp_"
 _SHORTEST = 32  # characters; a plain hash protects only what cannot be guessed
 _FEWEST = 8  # different characters
+_NOTED_EVERY = 3_600.0  # seconds between two notes of a token's last use
 _REMEMBERED = 1.0  # seconds for which a token that another collector revoked may still be taken
 
 
@@ -53,6 +54,17 @@ def checked_token(token: str) -> str:
     return token
 
 
+def check_limit(token: StoredToken, scope: str, collection: int | None) -> None:
+    """A `Problem` if a token is for another collection than this one; None is none that a token could be for."""
+    if token.collection is not None and token.collection != collection:
+        raise _wrong(token, scope)
+
+
+def _wrong(token: StoredToken, scope: str) -> Problem:
+    where = "" if token.collection is None else ", for one study"
+    return Problem(403, "wrong-scope", f"this needs the scope {scope}, and the token has {token.scope}{where}")
+
+
 class Tokens:
     """The tokens that are valid, kept in memory for a second where several collectors share a database."""
 
@@ -62,6 +74,7 @@ class Tokens:
         self._valid: list[StoredToken] = []
         self._read_at = -math.inf
         self._changes = 0
+        self._used: dict[int, float] = {}
 
     def forget(self) -> None:
         """Read the tokens anew at the next request. Called when the change is on the disk."""
@@ -74,17 +87,29 @@ class Tokens:
         lasts = _REMEMBERED if self._database.shared else 1e12
         return time.monotonic() - self._read_at < lasts
 
-    def check(self, authorization: str | None, scope: str, collection: int | None = None) -> StoredToken:
-        """The token in an Authorization header, if it is valid for this scope; otherwise a `Problem`, 401 or 403."""
+    def newly_used(self, token: StoredToken) -> bool:
+        """Whether the last use of a token that was noted is an hour ago. The caller notes it anew."""
+        now = time.time()
+        if now - self._used.get(token.id, token.used or 0) < _NOTED_EVERY:
+            return False
+        self._used[token.id] = now
+        return True
+
+    def check(self, authorization: str | None, scope: str) -> StoredToken:
+        """The token in an Authorization header, if it is valid for this scope; otherwise a `Problem`, 401 or 403.
+
+        A token may be for one collection only, which `check_limit` checks.
+        """
         kind, _, token = (authorization or "").partition(" ")
         if kind.lower() != "bearer" or not token.strip():
             raise unauthorized(f"this needs a token with the scope {scope}: send it as Authorization: Bearer <token>")
         found = self._find(digest_of(token.strip()))
         if found is None:
             raise unauthorized("this token is not valid here: it is unknown, or it was revoked")
-        if found.scope not in (scope, "admin") or (found.collection is not None and found.collection != collection):
-            where = "" if found.collection is None else ", for one plan"
-            raise Problem(403, "wrong-scope", f"this needs the scope {scope}, and the token has {found.scope}{where}")
+        if found.expires is not None and time.time() >= found.expires:
+            raise unauthorized("this token has expired")
+        if found.scope not in (scope, "admin"):
+            raise _wrong(found, scope)
         return found
 
     def _find(self, digest: bytes) -> StoredToken | None:

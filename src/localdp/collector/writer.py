@@ -24,8 +24,9 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from localdp.collector.metrics import Metrics
+from localdp.collector.notes import CURRENT, Note
 from localdp.collector.quotas import Quotas
-from localdp.collector.storage import Database, uploads
+from localdp.collector.storage import Database, uploads, wordings
 from localdp.collector.storage.database import FoldConflictError, NewUpload, Session, StorageError
 from localdp.errors import LocalDPError
 
@@ -58,7 +59,7 @@ class Writer:
         self._metrics = metrics
         self._most_waiting = most_waiting
         self._uploads: deque[tuple[NewUpload, asyncio.Future[Outcome]]] = deque()
-        self._jobs: deque[tuple[Callable[[Session], Any], Future[Any]]] = deque()
+        self._jobs: deque[tuple[Callable[[Session], Any], Note | None, Future[Any]]] = deque()
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = True
@@ -89,18 +90,19 @@ class Writer:
 
     def run(self, job: Callable[[Session], T]) -> T:
         """Run a job in a transaction of its own, and return what it returns when that is on the disk."""
-        return self._queue(job).result()
+        return self.queue(job).result()
 
     async def call(self, job: Callable[[Session], T]) -> T:
         """`run`, for the event loop."""
-        return await asyncio.wrap_future(self._queue(job))
+        return await asyncio.wrap_future(self.queue(job))
 
-    def _queue(self, job: Callable[[Session], T]) -> Future[T]:
+    def queue(self, job: Callable[[Session], T]) -> Future[T]:
+        """`run`, without waiting."""
         future: Future[T] = Future()
         with self._wake:
             if self._stopping:
                 raise StorageError("the collector is stopping")
-            self._jobs.append((job, future))
+            self._jobs.append((job, CURRENT.get(), future))
             self._wake.notify()
         return future
 
@@ -172,20 +174,27 @@ class Writer:
                 wrong |= {places[place]: error for place, error in over.items()}
                 good = [group[place] for place in places if place not in wrong]
                 outcomes = uploads.store(session, good) if good else []
-                self._quotas.stored(session, [one for one, new in zip(good, outcomes, strict=True) if new])
+                stored = [one for one, new in zip(good, outcomes, strict=True) if new]
+                self._quotas.stored(session, stored)
+                wordings.count(session, [one for one in stored if one.wording])
         except BaseException:
             self._quotas.forget()
             raise
-        stored = iter(outcomes)
-        return [wrong[place] if place in wrong else next(stored) for place in range(len(group))]
+        became = iter(outcomes)
+        return [wrong[place] if place in wrong else next(became) for place in range(len(group))]
 
     def _run_job(self) -> None:
-        job, future = self._jobs.popleft()
+        job, note, future = self._jobs.popleft()
         if not future.set_running_or_notify_cancel():  # nobody waits for it any more
             return
+        CURRENT.set(note)
         try:
             with self._database.writing() as session:
                 result = job(session)
+                if note is not None and not note.written:
+                    note.write(session)
+            if note is not None:
+                note.written = True
         except Exception as error:
             if isinstance(error, StorageError) and not isinstance(error, FoldConflictError):
                 self._failed(error, 0)

@@ -1,12 +1,13 @@
 """Discovery: heavy hitters among values that nobody listed, found in rounds of longer and longer prefixes.
 
-codes, huffman, symbols   values as bits
+codes                     values as bits
+books, library, symbols   how texts are written: tables of symbols, those in use, and the first of them
 prefixes, question        candidates, and the cells that values are read into
 rounds                    the round under way
-design, schedule          how many rounds, how many users each, and who answers which
+design, schedule, reach   how many rounds, how many users each, who answers which, and what can be found
 belief, history, steps    what is known about each candidate, and which are kept
 discovery                 how a round leads to the next
-found, run                the result, and a whole discovery on values at hand
+posteriors, found, run    the result, and a whole discovery on values at hand
 device                    one user, by an older name of `localdp.Client`
 
 What it has in common with other studies is in `localdp.studies`.
@@ -15,6 +16,7 @@ What it has in common with other studies is in `localdp.studies`.
 from localdp.discovery.device import DiscoveryClient
 from localdp.discovery.discovery import Discovery
 from localdp.discovery.found import Found
+from localdp.discovery.reach import Reach
 from localdp.discovery.run import discover
 
-__all__ = ["Discovery", "DiscoveryClient", "Found", "discover"]
+__all__ = ["Discovery", "DiscoveryClient", "Found", "Reach", "discover"]

@@ -6,7 +6,14 @@ behind it. It is nearly Gaussian, with the variance
     V_g(s) = ( v + s x + s (1 - s) ) / n_g,
 
 where v and x are the variance and the excess variance of the plan's mechanism for one user, and s (1 - s) is there
-because the n_g users are a random part of all.
+because the n_g users are a random part of all. In a small group the counts of cells are small numbers, whose chance
+excesses are larger than a Gaussian's: among a million empty cells with a count of 80 in expectation, ten times as many
+are five standard errors too high. So a residual of r standard errors counts as
+
+    sign(r) sqrt( 2 ((1 + k r) ln(1 + k r) - k r) ) / k  +  k / 6,      k = (1 - 2 q) / sqrt(n_g q (1 - q)),
+
+the signed root of the deviance of a Poisson count with the skewness k that a count of probability q has. Its tail is
+that of the binomial law within a few percent, up to six standard errors and down to a count of five in expectation.
 
 **The first round.** Its cells are all prefixes of b_1 bits. Calibrate learns from the estimates of all of them how
 shares are distributed (the `smooth` prior), and the belief about a cell is its posterior.
@@ -43,8 +50,8 @@ only the cells above it are looked at one by one.
 
 Texts differ in length, and those that are not finished after the last round are lost. With fewer open candidates a
 round can ask for more bits. So for texts the least likely open candidates are dropped as well, as long as `SPARE`
-hitters are lost in expectation, and the round asks for as many bits as fit. Keys gain nothing by that: their rounds
-end where they are planned to.
+values of the reach of the design are lost in expectation, and the round asks for as many bits as fit. Keys gain nothing
+by that: their rounds end where they are planned to.
 
 **Numbers.** Beliefs are masses on shares 0, s_1, s_2, .., 1 with a constant ratio; 0 stands for every share below
 s_1, which is a quarter of the standard error of all users together. A Gaussian likelihood is widened by the width of a
@@ -62,6 +69,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.mechanisms import Mechanism
 from localdp.types import Flags, Indices, Vector
 
 Matrix = NDArray[np.float64]
@@ -72,8 +80,8 @@ _FIRST = 0.25  # of a standard error: the smallest share of the grid that is not
 _HIGHEST = 12.0  # standard errors above 0, and half as many above `heavy`: where this does not pass, nothing does
 _STEP = 0.25  # of a standard error, between the estimates that are tried as limits
 _MOST_TRIED = 400
-SPARE = 0.05
-"""How many hitters may be lost in a round, in expectation, to let texts go on by more bits."""
+SPARE = 0.3
+"""How many values of the reach may be lost in a round, in expectation, to let texts go on by more bits."""
 DOUBT, MORE_DOUBT = 0.01, 0.3
 """The weight of all other thetas beside the one that was chosen: while candidates are chosen, and for what is told of
 values in the end."""
@@ -81,22 +89,45 @@ SURE = 0.99
 """How probable it must be that a prefix is heavy, for theta to be learnt from it."""
 THETAS = tuple(float(f"{10 ** (power / 2):.3g}") for power in range(-4, 7))
 """0.01, 0.0316, .. 1000: what theta may be."""
+_SYMMETRIC = 1e-4  # skewness: below, there is nothing to correct
 _SPREAD_OUT, _BINS = 6.0, 120  # standard errors on either side that estimates are binned in; beyond, one by one
 _LOOKED_AT = 1 << 17  # cells that are looked at one by one, at most
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The law of the estimates of one round: n_g users, the variance v and the excess variance x for one user."""
+    """The law of the estimates of one round: n_g users, the variance v and the excess variance x for one user, and the
+    skewness k.
+    """
 
     users: int
     variance: float
     excess: float
+    skewness: float = 0.0
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, users: int) -> Noise:
+        """The law of estimates by this mechanism."""
+        q = mechanism.q_star
+        skewness = (1 - 2 * q) / math.sqrt(users * q * (1 - q))
+        return cls(users, mechanism.variance(1), mechanism.excess_variance, skewness)
+
+    def gaussian(self, residuals: Any) -> Any:
+        """Residuals in standard errors, as those of a Gaussian: see above."""
+        k = self.skewness
+        if abs(k) < _SYMMETRIC:
+            return residuals
+        x = np.maximum(k * np.asarray(residuals), _SYMMETRIC - 1)
+        return np.sign(residuals) * np.sqrt(2 * np.maximum((1 + x) * np.log1p(x) - x, 0.0)) / k + k / 6
 
     def at(self, shares: Any) -> Any:
         """The variance of the estimate of a cell with this share, or these shares."""
         extra = np.maximum(self.variance + shares * self.excess, 0.0) + shares * (1 - shares)
         return np.maximum(extra, 1e-12) / self.users
+
+    def of_reports(self, shares: Any) -> Any:
+        """The same for these very users: without the chance that decided which users they are."""
+        return np.maximum(self.variance + shares * self.excess, 1e-12) / self.users
 
     @property
     def deviation(self) -> float:
@@ -131,7 +162,8 @@ class Grid:
         width = self.shares * math.log(RATIO)
         variances = noise.at(self.shares) + width**2 / 12
         gaps = np.asarray(estimates, np.float64)[:, None] - self.shares
-        return np.asarray(-(gaps**2) / (2 * variances) - np.log(variances) / 2)
+        residuals = noise.gaussian(gaps / np.sqrt(variances))
+        return np.asarray(-(residuals**2) / 2 - np.log(variances) / 2)
 
     def prior(self, fitted: Any, users: int) -> Vector:
         """The masses that a fitted prior of frequencies among so many users gives to the shares."""
@@ -259,12 +291,14 @@ def chances_of(grid: Grid, priors: Matrix, rows: Indices, estimates: Vector, noi
     return found
 
 
-def best(kept: Kept, price: float, room: int, spare: float = 0.0) -> Kept:
-    """The cells that are worth their price, the likeliest first, as many as there is room for.
-
-    The least likely of them are dropped too, as long as no more than `spare` hitters are lost in expectation.
-    """
+def best(kept: Kept, price: float, room: int) -> Kept:
+    """The cells that are worth their price, the likeliest first, as many as there is room for."""
     order = np.lexsort((-kept.estimates, -kept.probabilities))
-    order = order[: min(int((kept.probabilities >= price).sum()), room)]
-    lost = np.cumsum(kept.probabilities[order][::-1])
+    return kept.take(order[: min(int((kept.probabilities >= price).sum()), room)])
+
+
+def without_spare(kept: Kept, chances: Vector, spare: float) -> Kept:
+    """The cells without those with the smallest chances, as long as these add up to no more than `spare`."""
+    order = np.argsort(-chances, kind="stable")
+    lost = np.cumsum(chances[order][::-1])
     return kept.take(order[: order.size - int(np.searchsorted(lost, spare, side="right"))])

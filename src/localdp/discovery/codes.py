@@ -3,15 +3,19 @@
 A key is a whole number below 2^48 or 2^64 (any number of bits from 1 to 64), and its bits are its binary digits, the
 highest first. All keys have the same length.
 
-A text is written in symbols (bytes, pieces that are common in words and addresses, and an end mark, see `symbols`), and
-each symbol in a Huffman code. A word of 7 letters takes about 32 bits instead of 56, and an address about half of what
-its bytes would take, so that fewer rounds find it. The code is fixed and public. A text may begin with any bits, so
-every extension of a prefix is possible until the end mark is reached; behind the end mark there are only zeros. Two
-texts never share all their bits, because no code word begins another one. Some bits spell a text in another way than
-it is written, with two short pieces in the place of a long one; no value begins with them.
+A text is written in symbols (letters, pieces that are common, an end mark, see `books` and `library`), and each symbol
+in a Huffman code. A word of 7 letters takes about 32 bits instead of 56, and an address about half of what
+its bytes would take, so that fewer rounds find it. The code is public, and it is in the document of the discovery.
+Behind the end mark there are only zeros. Two texts never share all their bits, because no code word begins another one.
+Some bits spell a text in another way than it is written, in another book or with two short pieces in the place of a
+long one; no value begins with them.
 
-Both know which values they cannot write: a number that is no key, a text of more than `most_bytes` bytes, and
-text that is not Unicode. Such a value is *outside*, and a device that holds one reports the catch-all of every plan.
+Both know which values they cannot write: a number that is no key, a text of more than `most_bytes` bytes or with
+characters that have no symbol, and text that is not Unicode. Such a value is *outside*, and a device that holds one
+reports the catch-all of every plan.
+
+Some values may be *known* beforehand, such as the words of a dictionary. Each of them has a cell of its own in every
+round, so it need not be found bit by bit.
 """
 
 from __future__ import annotations
@@ -19,16 +23,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.discovery import huffman
-from localdp.discovery.design import MOST_ROUNDS
-from localdp.discovery.huffman import IMPOSSIBLE, States, code_lengths, code_words
-from localdp.discovery.symbols import END, is_written_so, symbols_of
+from localdp.discovery import library, symbols
+from localdp.discovery.books import Books, States
+from localdp.discovery.design import MOST_KNOWN, MOST_ROUNDS
 from localdp.errors import InvalidInputError
 from localdp.types import Flags, Indices, Rows
 from localdp.validation import check_no_table, checked_amount, shown
@@ -38,23 +41,34 @@ FIRST_BITS, LATER_BITS = 21, 15
 """The bits that the first round and each later one can take on, with room for a hundred candidates."""
 WORD_BITS = 64
 """The bits that rounds are planned for if nobody says how long texts are: words of about 14 letters."""
+USUAL_BYTES = 128
+"""The bytes of the longest text that can be found, if nobody says how long texts are."""
 _BITS_OF_A_BYTE = 3.5  # of addresses and longer English text; see docs/discovery.md for other texts
 _STORED_BITS = (192, 1024)  # the least and the most that is kept of a text: more than the rounds can reach
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Values as bits: one row of bytes for each value, its number of bits, and whether it is outside."""
+    """Values as bits. Different values, one row of bytes each: the number of bits, whether the value is outside, and
+    its place among the known values, or -1. `places` has the row of each user.
+    """
 
     rows: Rows
     lengths: Indices
     outside: Flags
+    known: Indices
+    places: Indices
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.places)
 
     def __getitem__(self, part: Any) -> Encoded:
-        return Encoded(self.rows[part], self.lengths[part], self.outside[part])
+        """The values of some of the users."""
+        places = self.places[part]
+        if len(places) >= len(self.rows):
+            return replace(self, places=places)
+        here = self.lengths[places], self.outside[places], self.known[places]
+        return Encoded(self.rows[places], *here, np.arange(len(places)))
 
 
 class Code(ABC):
@@ -62,6 +76,8 @@ class Code(ABC):
 
     alike: bool
     """Whether many values share their first bits, as texts do. It is used for planning only."""
+    known: tuple[Any, ...] = ()
+    """Values that are known beforehand."""
 
     @property
     @abstractmethod
@@ -125,8 +141,10 @@ class Keys(Code):
 
     alike = False
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, known: Any = ()) -> None:
         self.bits = checked_amount(bits, 64, "the number of bits of a key")
+        numbers, outside = _whole_numbers(known, self.bits)
+        self.known = _known(numbers.tolist(), outside)
 
     @property
     def planned_bits(self) -> int:
@@ -137,13 +155,21 @@ class Keys(Code):
         return -(-self.bits // 8)
 
     def document(self) -> dict[str, Any]:
-        return {"kind": "keys", "bits": self.bits}
+        # Known keys as text: programs that read numbers of JSON as floats would change large ones.
+        return {"kind": "keys", "bits": self.bits} | ({"known": list(map(str, self.known))} if self.known else {})
 
     def encode(self, values: Any) -> Encoded:
         numbers, outside = _whole_numbers(values, self.bits)
         left = numbers << np.uint64(64 - self.bits)
         rows = left.astype(">u8")[:, None].view(np.uint8)[:, : self.row_bytes]
-        return Encoded(np.ascontiguousarray(rows), np.full(numbers.size, self.bits), outside)
+        known = np.full(numbers.size, -1)
+        if self.known:
+            listed = np.array(self.known, np.uint64)
+            order = np.argsort(listed)
+            place = order[np.minimum(np.searchsorted(listed, numbers, sorter=order), listed.size - 1)]
+            known = np.where((listed[place] == numbers) & ~outside, place, -1)
+        lengths = np.full(numbers.size, self.bits)
+        return Encoded(np.ascontiguousarray(rows), lengths, outside, known, np.arange(numbers.size))
 
     def decode(self, row: bytes, length: int) -> int:
         return int.from_bytes(row[: self.row_bytes], "big") >> (8 * self.row_bytes - length)
@@ -168,20 +194,26 @@ class Keys(Code):
 
 
 class Text(Code):
-    """Text of at most `most_bytes` bytes in UTF-8.
+    """Text of at most `most_bytes` bytes in UTF-8, written in `books`: those of the first code unless given.
 
-    >>> code = Text(most_bytes=8)
+    >>> code = Text(8, library.usual())
     >>> encoded = code.encode(["tea", "", "far too long"])
     >>> encoded.lengths.tolist(), encoded.outside.tolist()
-    ([16, 3, 0], [False, False, True])
-    >>> code.decode(encoded.rows[0].tobytes(), 16)
+    ([18, 5, 0], [False, False, True])
+    >>> code.decode(encoded.rows[0].tobytes(), 18)
     'tea'
     """
 
     alike = True
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, books: Books | None = None, known: Any = ()) -> None:
         self.most_bytes = checked_amount(most_bytes, LONGEST_TEXT, "most_bytes, the bytes of the longest text,")
+        self.books = symbols.first_books() if books is None else books
+        self._named = books is None
+        octets = [_utf8(value) for value in _listed(known)]
+        texts = [None if text is None else text.decode("utf-8") for text in octets]
+        self.known = _known(texts, np.array([text is None or len(text) > most_bytes for text in octets], np.bool_))
+        self._places = {text: place for place, text in enumerate(octets)}
 
     @property
     def planned_bits(self) -> int:
@@ -195,7 +227,7 @@ class Text(Code):
     @property
     def _longest(self) -> int:
         """The most bits that a text can take."""
-        return max(code_lengths()) * self.most_bytes + code_lengths()[END]
+        return self.books.most_bits(self.most_bytes)
 
     @property
     def row_bytes(self) -> int:
@@ -203,74 +235,107 @@ class Text(Code):
         return max(least, min(8 * self.most_bytes, most)) // 8
 
     def document(self) -> dict[str, Any]:
-        return {"kind": "text", "most_bytes": self.most_bytes, "code": huffman.name()}
+        code = {"code": symbols.name()} if self._named else {"books": self.books.document()}
+        known = {"known": list(self.known)} if self.known else {}
+        return {"kind": "text", "most_bytes": self.most_bytes} | code | known
 
     def encode(self, values: Any) -> Encoded:
         listed = _listed(values)
         distinct: dict[Any, int] = {}
         places = np.fromiter((distinct.setdefault(value, len(distinct)) for value in listed), np.int64, len(listed))
-        written = [self._written(value) for value in distinct]
+        texts = list(map(_utf8, distinct))
+        written = list(map(self._written, texts))
         rows = np.frombuffer(b"".join(row for row, _ in written), np.uint8).reshape(-1, self.row_bytes)
         lengths = np.array([length for _, length in written], np.int64)
-        return Encoded(rows[places], lengths[places], lengths[places] == 0)
+        known = np.array([-1 if text is None else self._places.get(text, -1) for text in texts], np.int64)
+        return Encoded(rows, lengths, lengths == 0, known, places)
 
-    def _written(self, value: Any) -> tuple[bytes, int]:
+    def _written(self, octets: bytes | None) -> tuple[bytes, int]:
         """The bits of a text, as bytes, and their number; no bits for a value that is outside."""
-        octets = _utf8(value)
-        if octets is None or len(octets) > self.most_bytes:
+        written = None if octets is None or len(octets) > self.most_bytes else self.books.written(octets)
+        if written is None:
             return bytes(self.row_bytes), 0
-        words = code_words()
-        number = length = 0
-        for symbol in symbols_of(octets):
-            word, size = words[symbol]
-            number, length = number << size | word, length + size
+        number, length = written
         spare = 8 * self.row_bytes - length
         stored = number << spare if spare >= 0 else number >> -spare
         return stored.to_bytes(self.row_bytes, "big"), length
 
     def decode(self, row: bytes, length: int) -> str | None:
-        octets, ended = huffman.octets_of(row, length)
+        read = self.books.read(row, length)
         try:
-            return octets.decode("utf-8") if ended and len(octets) <= self.most_bytes else None
+            text = read.text.decode("utf-8")
         except UnicodeDecodeError:
             return None
+        return text if read.ended and self._written(read.text)[0] == row[: self.row_bytes] else None
 
     def extended(self, state: int, bits: int) -> States:
-        return huffman.extended(state, bits)
+        return self.books.extended(state, bits)
 
     def is_final(self, states: States, position: int) -> Flags:  # noqa: ARG002 (the state tells)
-        return np.asarray(states == huffman.tree().end)
+        return np.asarray(states == self.books.end)
 
     def state_of(self, row: bytes, length: int) -> int:
-        step, state, number = huffman.tree().step, 0, int.from_bytes(row, "big")
-        for place in range(8 * len(row) - 1, 8 * len(row) - 1 - length, -1):
-            state = int(step[state, number >> place & 1])
-            if state == IMPOSSIBLE:
-                break
-        return state
+        return self.books.state_of(row, length)
 
     def is_plausible(self, row: bytes, length: int) -> bool:
-        octets, _ = huffman.octets_of(row, length)
+        read = self.books.read(row, length)
         try:
-            octets.decode("utf-8")
+            read.text.decode("utf-8")
         except UnicodeDecodeError as error:
             if error.reason != "unexpected end of data":
                 return False
-        return len(octets) <= self.most_bytes and is_written_so(huffman.symbols_in(row, length))
+        if len(read.text) > self.most_bytes or read.book is None:
+            return len(read.text) <= self.most_bytes
+        return read.book.is_written_so(read.symbols, read.text)
 
     def shown_prefix(self, row: bytes, length: int) -> str:
-        return huffman.octets_of(row, length)[0].decode("utf-8", "ignore") + "..."
+        return self.books.read(row, length).text.decode("utf-8", "ignore") + "..."
+
+
+def text_code(
+    most_bytes: int | None = None, alphabet: str | None = None, examples: Any = None, known: Any = ()
+) -> Text:
+    """The code of texts: for every kind of text, or fitted to an alphabet or to public examples."""
+    if alphabet is not None and examples is not None:
+        raise InvalidInputError("a code is made of an alphabet or of examples: give one of the two")
+    books = (
+        library.of_alphabet(alphabet) if alphabet is not None
+        else library.of_examples(examples) if examples is not None
+        else library.usual()
+    )  # fmt: skip
+    return Text(USUAL_BYTES if most_bytes is None else most_bytes, books, known)
 
 
 def code_named(document: Any) -> Code:
     """The code that a JSON value describes."""
-    if isinstance(document, dict) and document.get("kind") == "keys" and set(document) == {"kind", "bits"}:
-        return Keys(document["bits"])
-    if isinstance(document, dict) and document.get("kind") == "text":
-        code = Text(document.get("most_bytes"))  # type: ignore[arg-type]
-        if document == code.document():
-            return code
-    raise InvalidInputError("values are keys with their number of bits, or text with most_bytes and the known code")
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "keys" and "bits" in document:
+        numbers = [int(number) for number in document.get("known", ())]
+        code: Code = Keys(document["bits"], numbers)
+    elif kind == "text" and "most_bytes" in document:
+        books = Books.from_document(document["books"]) if "books" in document else None
+        code = Text(document["most_bytes"], books, document.get("known", ()))
+    else:
+        raise _no_code()
+    if document != code.document():
+        raise _no_code()
+    return code
+
+
+def _no_code() -> InvalidInputError:
+    return InvalidInputError("values are keys with their number of bits, or text with most_bytes and a code")
+
+
+def _known(values: list[Any], outside: Flags) -> tuple[Any, ...]:
+    """Values that are known beforehand; those that cannot be are an `InvalidInputError`."""
+    if len(values) > MOST_KNOWN:
+        raise InvalidInputError(f"{len(values):,} known values were given, and {MOST_KNOWN:,} is the most")
+    if outside.any():
+        wrong = values[int(np.argmax(outside))]
+        raise InvalidInputError(f"{shown(wrong)} is among the known values, and no value of this discovery")
+    if len(set(values)) < len(values):
+        raise InvalidInputError("every known value must be given once")
+    return tuple(values)
 
 
 def _utf8(value: Any) -> bytes | None:

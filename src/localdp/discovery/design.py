@@ -38,6 +38,7 @@ group exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -54,6 +55,8 @@ PRICE = 1e-4
 """A candidate is kept if its probability of being heavy is at least this: every device reads the list of them."""
 SURVIVORS = 1 << 12
 """The most candidates that the last group counts."""
+MOST_KNOWN = 1 << 18
+"""The most values that are known beforehand: each is a cell of every round."""
 ENOUGH = 0.2
 MOST_ROUNDS = 24
 """The most groups: with more, a group is too small a part of the users to find anything."""
@@ -118,18 +121,23 @@ def error(
     """
     sizes = reach[:, None] * top / np.arange(1, top + 1)
     found = np.ones_like(sizes)
+    for rounds, hurdle in hurdles(bits, top, alike):
+        z = sizes * np.sqrt(users * shares[:, rounds].sum(axis=1) / variance)[:, None]
+        found *= normal(z - hurdle)
+    end = np.sqrt(users * (shares[:, -1] + shares[:, -2] if alike else 1.0) / variance)
+    return np.asarray(1 - found.mean(axis=1) + 0.4 / (reach * end))
+
+
+def hurdles(bits: tuple[int, ...], top: int, alike: bool) -> Iterator[tuple[slice, float]]:
+    """The rounds that must single out a value together, and by how many standard errors: t above."""
     rooms = [math.log2(_room(bits, place)) for place in range(len(bits))]
     for first in range(len(bits)):
         for last in [first] if alike else range(first, len(bits) + 1):
-            together = shares[:, first : last + 1].sum(axis=1)
             competing = sum(bits[first : last + 1]) + (
                 0.0 if not first else rooms[first - 1] if alike else math.log2(top)
             )
             room = rooms[last] if last < len(bits) else math.log2(top)
-            z = sizes * np.sqrt(users * together / variance)[:, None]
-            found *= _normal(z - _quantile(2.0 ** min(room - competing, -1.0)))
-    end = np.sqrt(users * (shares[:, -1] + shares[:, -2] if alike else 1.0) / variance)
-    return np.asarray(1 - found.mean(axis=1) + 0.4 / (reach * end))
+            yield slice(first, last + 1), quantile(2.0 ** min(room - competing, -1.0))
 
 
 def _room(bits: tuple[int, ...], place: int) -> int:
@@ -196,13 +204,14 @@ def _reach(shares: Vector, bits: tuple[int, ...], users: int, variance: float, t
     return high
 
 
-def _normal(x: Vector) -> Vector:
+def normal(x: Vector) -> Vector:
+    """The probability that a standard normal variable is below each number."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr(x))
 
 
-def _quantile(above: float) -> float:
+def quantile(above: float) -> float:
     """The number that a standard normal variable exceeds with this probability."""
     from scipy.special import ndtri
 

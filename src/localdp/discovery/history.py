@@ -31,7 +31,8 @@ class History:
 
     `estimates` has a column for each round: the estimated share of the candidate's prefix, as far as the round asked.
     `since` is the round that first counted the whole value, or `UNFINISHED`. `prior` are the masses that the first
-    round gave to the shares of the grid.
+    round gave to the shares of the grid. `known` are the estimated shares of the values that were known beforehand,
+    by all rounds together, each with its number of users as its weight.
     """
 
     rows: Rows
@@ -40,6 +41,7 @@ class History:
     since: Indices
     rounds: tuple[Measured, ...] = ()
     prior: Vector = field(default_factory=lambda: np.zeros(0))
+    known: Vector = field(default_factory=lambda: np.zeros(0))
 
     @property
     def finished(self) -> Any:
@@ -74,9 +76,21 @@ class History:
                 priors[chosen] = self.prior
         return priors
 
+    @property
+    def users(self) -> int:
+        """The users of all rounds that count."""
+        return sum(measured.noise.users for measured in self.rounds)
+
+    def counted(self, measured: Measured, known: Vector) -> History:
+        """This with one more round, and its estimated shares of the known values."""
+        before, users = self.users, measured.noise.users
+        pooled = (self.known * before + known * users) / (before + users) if before else known
+        return replace(self, rounds=(*self.rounds, measured), known=pooled)
+
     def document(self) -> dict[str, Any]:
         """The history as a JSON value."""
-        return {
+        known = {"known": self.known.tolist()} if self.known.size else {}
+        return known | {
             "rows": [row.tobytes().hex() for row in self.rows],
             "position": self.position,
             "estimates": self.estimates.tolist(),
@@ -90,6 +104,7 @@ class History:
                     "theta": measured.theta,
                     "extensions": measured.extensions,
                 }
+                | ({"skewness": measured.noise.skewness} if measured.noise.skewness else {})
                 for measured in self.rounds
             ],
         }
@@ -98,7 +113,11 @@ class History:
     def from_document(cls, document: dict[str, Any], row_bytes: int) -> Self:
         """The history in such a JSON value, of candidates with this many bytes."""
         rounds = tuple(
-            Measured(Noise(one["users"], one["variance"], one["excess"]), one["theta"], one["extensions"])
+            Measured(
+                Noise(one["users"], one["variance"], one["excess"], one.get("skewness", 0.0)),
+                one["theta"],
+                one["extensions"],
+            )
             for one in document["rounds"]
         )
         count = len(document["rows"])
@@ -110,6 +129,7 @@ class History:
             np.array(document["since"], np.int64),
             rounds,
             np.array(document["prior"], np.float64),
+            np.array(document.get("known", ()), np.float64),
         )
 
     def take(self, places: Any) -> History:

@@ -2,11 +2,13 @@
 
 A round knows the first `position` bits of its candidates and asks for the next `bits` bits. Some candidates are whole
 values already: they are *finished*, and are only counted. The others are *open*. Every possible extension of an open
-candidate, every finished candidate, and the catch-all have one cell each, and the index of a cell is
+candidate, every finished candidate, every value that was known beforehand, and the catch-all have one cell each. The
+index of a cell is, by the first line that fits,
 
-    open candidate number * 2^bits + the next bits            for a value that begins with an open candidate
-    open candidates * 2^bits + finished candidate number      for a value that is a finished candidate
-    open candidates * 2^bits + finished candidates            for any other value: the catch-all
+    open candidates * 2^bits + finished candidates + its place     for a known value
+    open candidate number * 2^bits + the next bits                 for a value that begins with an open candidate
+    open candidates * 2^bits + finished candidate number           for a value that is a finished candidate
+    open candidates * 2^bits + finished candidates + known values  for any other value: the catch-all
 
 so a plan over that many numbered items, with the last one as its catch-all, is all that a round needs.
 """
@@ -33,21 +35,31 @@ Keyed = NDArray[np.bytes_]
 class Candidates:
     """Prefixes of `position` bits, in ascending order, and whole values, which take at most that many bits.
 
-    Each is a row of bytes whose bits past the end are zeros. `bits` is the number of bits that are asked for next.
+    Each is a row of bytes whose bits past the end are zeros. `bits` is the number of bits that are asked for next, and
+    `known` how many values were known beforehand.
     """
 
     position: int
     bits: int
     open: Rows
     finished: Rows
+    known: int = 0
 
     @property
     def cells(self) -> int:
         """The number of cells, with the catch-all."""
-        return (len(self.open) << self.bits) + len(self.finished) + 1
+        return self.first_known + self.known + 1
+
+    @property
+    def first_known(self) -> int:
+        """The cell of the first known value, as if there were one."""
+        return (len(self.open) << self.bits) + len(self.finished)
 
     def indices(self, values: Encoded) -> Indices:
         """The cell of each value."""
+        return self._of_different(values)[values.places]
+
+    def _of_different(self, values: Encoded) -> Indices:
         first_finished = len(self.open) << self.bits
         catch_all = self.cells - 1
         ended, inside = values.lengths <= self.position, ~values.outside
@@ -56,7 +68,8 @@ class Candidates:
         following = bits_at(values.rows, self.position, self.bits)
         indices = np.where(found & inside & ~ended, (place << self.bits) + following, catch_all)
         place, found = _found(known, self._finished_keys)
-        return np.where(found & inside & ended, first_finished + place, indices)
+        indices = np.where(found & inside & ended, first_finished + place, indices)
+        return np.where(values.known >= 0, self.first_known + values.known, indices)
 
     def document(self) -> dict[str, Any]:
         """The candidates as a JSON value, each in hexadecimal."""
@@ -65,16 +78,17 @@ class Candidates:
             "bits": self.bits,
             "open": _as_hex(self.open, self.position),
             "finished": _as_hex(self.finished, self.position),
-        }
+        } | ({"known": self.known} if self.known else {})
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """The candidates in such a JSON value. Others than it can have are a `ValueError` or a `PlanError`."""
-        position, bits = document["position"], document["bits"]
-        whole = all(type(number) is int and 0 <= number <= 1 << 16 for number in (position, bits))
+        position, bits, known = document["position"], document["bits"], document.get("known", 0)
+        whole = all(type(number) is int and 0 <= number <= 1 << 18 for number in (position, bits, known))
         if not whole or bits > LARGEST_SIZE.bit_length():
             raise ValueError
-        return cls(position, bits, _from_hex(document["open"], position), _from_hex(document["finished"], position))
+        opened, finished = (_from_hex(document[name], position) for name in ("open", "finished"))
+        return cls(position, bits, opened, finished, known)
 
     @cached_property
     def _open_keys(self) -> Keyed:

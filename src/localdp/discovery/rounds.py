@@ -8,7 +8,6 @@ round they were made, and another round's reports are refused although their pla
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,13 +16,11 @@ import numpy as np
 from localdp.discovery.codes import Code
 from localdp.discovery.prefixes import Candidates
 from localdp.discovery.question import Unlisted
-from localdp.errors import InvalidInputError, LocalDPError, PlanError
-from localdp.formats import canonical_json
+from localdp.errors import InvalidInputError, PlanError
 from localdp.plan import Plan
 from localdp.studies import series
 from localdp.studies.places import PLACES, Span
 
-_FORMAT = "localdp-round/1"
 _SMALL = 1 << 12  # cells: up to here every mechanism is compared, beyond it llh is the one that can be counted
 
 
@@ -40,6 +37,9 @@ class Round(series.Round):
     True
     """
 
+    format = "localdp-round/1"
+    of = "discovery"
+
     def __init__(
         self, discovery: str, number: int, candidates: Candidates, plan: Plan, span: Span, code: Code | None = None
     ) -> None:
@@ -51,6 +51,8 @@ class Round(series.Round):
         self.code = code
         if plan.domain.size != candidates.cells or plan.domain.other != candidates.cells - 1:
             raise PlanError("the plan of this round does not have a cell for each of its candidates and a catch-all")
+        if code is not None and len(code.known) != candidates.known:
+            raise PlanError("this round does not have a cell for each of the values that its discovery knows")
         self._freeze()
 
     @classmethod
@@ -76,7 +78,7 @@ class Round(series.Round):
 
     def document(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
+            "format": self.format,
             "discovery": self.discovery,
             "round": self.number,
             "from": self.span.first,
@@ -98,25 +100,16 @@ class Round(series.Round):
 
         A device gives `most_epsilon` and `most_report_bytes`: a round that asks for more is a `PlanLimitError`.
         """
-        try:
-            document = canonical_json.loads(text)
-            plan = Plan.from_json(
-                canonical_json.dumps(document["plan"]), most_epsilon=most_epsilon, most_report_bytes=most_report_bytes
-            )
-            _check_numbers(document)
-            candidates = Candidates.from_document(document)
-            span = Span(document["from"], document["to"])
-            made = cls(document["discovery"], document["round"], candidates, plan, span, code)
-            same = made.to_json() == canonical_json.dumps(document)
-        except LocalDPError:
-            raise
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-            raise PlanError("this is not a round of a discovery: it is not text in JSON") from None
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise PlanError(f'this is not a round of a discovery: it is not a document "{_FORMAT}"') from None
-        if not same:
-            raise PlanError("this round was altered, or its candidates are not in order")
-        return made
+        return cls._read(text, most_epsilon, most_report_bytes, code=code)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], plan: Plan, **known: Any) -> Self:
+        study, number = cls._study_in(document, "discovery"), document["round"]
+        first, end = document["from"], document["to"]
+        whole = type(first) is int and type(end) is int
+        if not whole or not 0 <= number <= 1 << 16 or not 0 <= first < end <= PLACES:
+            raise ValueError("its numbers are impossible")
+        return cls(study, number, Candidates.from_document(document), plan, Span(first, end), **known)
 
     def __repr__(self) -> str:
         known = self.candidates
@@ -128,14 +121,5 @@ class Round(series.Round):
 
 def first_candidates(code: Code, bits: int) -> Candidates:
     """The candidates of the first round: the empty prefix."""
-    return Candidates(0, bits, np.zeros((1, code.row_bytes), np.uint8), np.zeros((0, code.row_bytes), np.uint8))
-
-
-def _check_numbers(document: dict[str, Any]) -> None:
-    number, first, end = document["round"], document["from"], document["to"]
-    if any(type(given) is not int for given in (number, first, end)) or document["format"] != _FORMAT:
-        raise ValueError
-    if not 0 <= number <= 1 << 16 or not 0 <= first < end <= PLACES:
-        raise ValueError
-    if not isinstance(document["discovery"], str) or len(bytes.fromhex(document["discovery"])) != 32:
-        raise ValueError
+    opened, finished = (np.zeros((count, code.row_bytes), np.uint8) for count in (1, 0))
+    return Candidates(0, bits, opened, finished, len(code.known))

@@ -25,15 +25,19 @@ def discover(
     top: int = 20,
     bits: int | None = None,
     most_bytes: int | None = None,
+    alphabet: str | None = None,
+    examples: Any = None,
+    known: Any = (),
     rounds: int | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Found:
     """Find the `top` most frequent values and how many users hold each, with epsilon-LDP for every user.
 
-    `values` has one value for each user: texts of at most `most_bytes` bytes (32 unless given), or whole numbers below
+    `values` has one value for each user: texts of at most `most_bytes` bytes (128 unless given), or whole numbers below
     2^bits (64 bits unless given). Longer texts, text that is not Unicode, missing values and numbers out of range take
-    part, but cannot be found. Every user is drawn into one group and answers one round.
+    part, but cannot be found. Every user is drawn into one group and answers one round. `alphabet`, `examples` and
+    `known` say what is known of the values beforehand, as for `Discovery`.
 
     With a seed the result is reproducible but not private: use it for simulations only. `progress(done, total)` is
     called after every round.
@@ -42,7 +46,7 @@ def discover(
     >>> discover(words, epsilon=4.0, top=2, seed=1).items
     ['tea', 'coffee']
     """
-    if bits is None and most_bytes is None and _are_numbers(values):
+    if all(option is None for option in (bits, most_bytes, alphabet, examples)) and _are_numbers(values):
         bits = 64
     if not isinstance(values, Iterable):
         raise InvalidInputError(f"values must be a flat list with one value for each user, not {shown(values, 60)}")
@@ -51,7 +55,8 @@ def discover(
         raise EmptyError("no values were given: give one value for each user")
     if len(listed) < LEAST_REPORTS:
         raise TooFewReportsError(f"{len(listed)} users are too few to find anything: give at least {LEAST_REPORTS}")
-    discovery = Discovery(epsilon=epsilon, users=len(listed), top=top, bits=bits, most_bytes=most_bytes, rounds=rounds)
+    texts = {"most_bytes": most_bytes, "alphabet": alphabet, "examples": examples}
+    discovery = Discovery(epsilon=epsilon, users=len(listed), top=top, bits=bits, known=known, rounds=rounds, **texts)
     return run(discovery, listed, seed=seed, progress=progress)
 
 

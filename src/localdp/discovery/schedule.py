@@ -23,12 +23,23 @@ the reach of the design branches off and is not seen, it holds in one of two. If
 dropped and a group of the usual size gets the same question. A short round thus risks some values near the reach, and
 gives all others more users: where addresses of 64 bytes share 60 bits or more, the hard rounds have about a third more.
 
-The first group that finds no open candidates left, or no planned bits, is the last one, and counts the finished
+**Beyond the plan.** Some values are longer than planned. When the planned bits are used up, a heavy open candidate of
+share s is followed if that is cheap: a group of
+
+    n = (`FOLLOW` / s)^2 v        users sees its extension by `FOLLOW_BITS` bits `FOLLOW` standard errors above 0
+
+(but `FOLLOW_USERS` at least: with fewer, estimates are not nearly Gaussian; candidates that show twice as clearly with
+so few are asked for as many bits as fit). It is followed if that is at most
+`WORTH_FOLLOWING` of the users that are left, and at least half of the users that were planned for the last group stay.
+Those that are not followed are listed as beginnings.
+
+The first group that finds no open candidates left is the last one, and counts the finished
 candidates with all users that are left.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -38,10 +49,12 @@ import numpy as np
 from localdp.discovery.codes import Code
 from localdp.discovery.design import CELLS, SURVIVORS, Design
 from localdp.studies.places import PLACES, Span
-from localdp.types import Vector
+from localdp.types import Flags, Vector
 
 FEW_OPEN = 4
 TRUST = 3.0
+FOLLOW, FOLLOW_BITS, FOLLOW_USERS = 5.5, 12, 500
+WORTH_FOLLOWING = 0.5
 _WORTH = 0.5  # a short round has at most this part of the users of a usual one
 
 
@@ -63,21 +76,27 @@ class Schedule:
         """The number of planned rounds that are left after so many bits, without the last group."""
         return sum(end > position for end in self._ends)
 
+    @property
+    def _cells(self) -> int:
+        """The cells for extensions in a later round."""
+        return CELLS - 1 - SURVIVORS - len(self.code.known)
+
     def room(self, position: int) -> int:
         """How many open candidates fit into the round that goes on from there."""
         left = self.left(position)
-        return max(1, (CELLS - 1 - SURVIVORS) >> self.design.bits[-left]) if left else SURVIVORS
+        return max(1, self._cells >> self.design.bits[-left]) if left else SURVIVORS
 
-    def bits(self, position: int, opened: int) -> int:
-        """The bits that the round asks for that goes on from there."""
+    def bits(self, position: int, opened: int, least: float = 0.0) -> int:
+        """The bits that the round asks for that goes on from there; `least` is the smallest share of a candidate."""
         left = self.left(position)
-        if not left or not opened:
+        if not opened:
             return 0
-        planned = self._ends[-left] - position
         if not self.code.alike:
-            return planned
-        most = ((CELLS - 1 - SURVIVORS) // opened).bit_length() - 1
-        return min(max(self.design.bits[-left], most), 8 * self.code.row_bytes - position)
+            return self._ends[-left] - position
+        most = (self._cells // opened).bit_length() - 1
+        clear = least >= 2 * FOLLOW * math.sqrt(self.variance / FOLLOW_USERS)
+        wanted = max(self.design.bits[-left], most) if left else most if clear else min(FOLLOW_BITS, most)
+        return min(wanted, 8 * self.code.row_bytes - position)
 
     def usual(self, position: int, used: int) -> int:
         """The number of places of a usual round that goes on from there, where so many are used."""
@@ -97,10 +116,24 @@ class Schedule:
         needed = max((TRUST / self.design.reach) ** 2 * self.variance, 1_000.0)
         return int(np.ceil(needed / self.users * PLACES))
 
-    def span(self, position: int, used: int, opened: int, *, short: bool) -> Span:
-        """The places that a round asks which goes on from there."""
-        if not opened:
+    def to_follow(self, shares: Vector) -> Vector:
+        """The number of places that it takes to follow candidates with these shares."""
+        needed = np.maximum((FOLLOW / np.maximum(shares, 1e-9)) ** 2 * self.variance, FOLLOW_USERS)
+        return np.ceil(needed / self.users * PLACES)
+
+    def followed(self, position: int, used: int, shares: Vector) -> Flags:
+        """Which open candidates with these shares are followed beyond the plan."""
+        left = PLACES - used
+        spare = left - self.design.shares[-1] * PLACES // sum(self.design.shares) / 2
+        worth = self.to_follow(shares) <= min(WORTH_FOLLOWING * left, spare)
+        return np.asarray(worth & (self.code.alike and position < 8 * self.code.row_bytes))
+
+    def span(self, position: int, used: int, shares: Vector, *, short: bool) -> Span:
+        """The places that a round asks which goes on from there, where open candidates have these shares."""
+        if not shares.size:
             return Span(used, PLACES)
+        if not self.left(position):
+            return Span(used, used + int(self.to_follow(shares).max()))
         return Span(used, used + (self.small if short else self.usual(position, used)))
 
     def resolved(self, before: Vector, explained: Vector) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 
 from localdp.discovery import belief
 from localdp.discovery.belief import Grid, Kept, Matrix, Noise
+from localdp.discovery.books import IMPOSSIBLE
 from localdp.discovery.codes import Code
 from localdp.discovery.design import PRICE, SURVIVORS
 from localdp.discovery.history import UNFINISHED, History, Measured
-from localdp.discovery.huffman import IMPOSSIBLE
 from localdp.discovery.prefixes import Candidates, in_order, with_bits
 from localdp.estimate import Estimate
 from localdp.types import Indices, Vector
@@ -48,7 +48,7 @@ class Step:
         """The candidates after the first round."""
         cells = _cells_of(self.code, candidates)
         possible = cells.ravel() != IMPOSSIBLE
-        frequencies = estimate.frequencies[:-1]
+        frequencies = estimate.frequencies[: candidates.first_known]
         seen = frequencies if possible.all() else frequencies[possible]
         fitted = replace(estimate, frequencies=seen, domain=seen.size, total=None).calibrate("smooth").prior  # type: ignore[arg-type]
         prior = self.grid.prior(fitted, noise.users)
@@ -57,16 +57,15 @@ class Step:
             0,
             np.zeros((1, 0)),
             np.array([UNFINISHED]),
-            (Measured(noise, 1.0, float(possible.sum())),),
-            prior,
-        )
+            prior=prior,
+        ).counted(Measured(noise, 1.0, float(possible.sum())), _of_known(candidates, estimate, noise))
         shares = (frequencies / noise.users)[None]
         return self._chosen(start, candidates, cells, shares, np.zeros(0), prior[None], prior[None][:0], noise)
 
     def later(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
         """The candidates after a later round."""
         seen = self._seen(history, candidates, estimate, noise)
-        measured = replace(history, rounds=(*history.rounds, Measured(noise, seen.theta, seen.extensions)))
+        measured = history.counted(Measured(noise, seen.theta, seen.extensions), _of_known(candidates, estimate, noise))
         return self._chosen(
             measured, candidates, seen.cells, seen.of_open, seen.of_finished, seen.priors, seen.whole, noise
         )
@@ -85,7 +84,7 @@ class Step:
         return before, np.bincount(rows[sure], estimates[sure], len(before)).astype(np.float64)
 
     def _seen(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> _Seen:
-        shares = estimate.frequencies[:-1] / noise.users
+        shares = estimate.frequencies[: candidates.first_known] / noise.users
         count, size = len(candidates.open), 1 << candidates.bits
         of_open = shares[: count * size].reshape(count, size)
         cells = _cells_of(self.code, candidates)
@@ -144,7 +143,10 @@ class Step:
         chances = belief.chances_of(self.grid, priors, rows, estimates, noise, self.heavy)
         kept = Kept(rows, columns, estimates, chances)
         final = self.code.is_final(cells[rows, columns], position)
-        opened = belief.best(kept.take(~final), PRICE, self.room, belief.SPARE if self.code.alike else 0.0)
+        opened = belief.best(kept.take(~final), PRICE, self.room)
+        if self.code.alike:
+            found = belief.chances_of(self.grid, priors, opened.prefix, opened.estimates, noise, 2 * self.heavy)
+            opened = belief.without_spare(opened, found, belief.SPARE)
         finished = belief.best(kept.take(final), PRICE, SURVIVORS)
         return self._plausible(opened, candidates), self._plausible(finished, candidates)
 
@@ -161,11 +163,16 @@ class Step:
         return kept.take(np.array(good, np.bool_))
 
 
-def last(history: History, estimate: Estimate, noise: Noise) -> History:
+def last(history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
     """The candidates after the last round: all of them, with one more estimate each."""
-    shares = estimate.frequencies[:-1] / noise.users
-    rounds = (*history.rounds, Measured(noise, 1.0, 1.0))
-    return replace(history, rounds=rounds, estimates=np.column_stack([history.estimates, shares]))
+    shares = estimate.frequencies[: candidates.first_known] / noise.users
+    counted = history.counted(Measured(noise, 1.0, 1.0), _of_known(candidates, estimate, noise))
+    return replace(counted, estimates=np.column_stack([history.estimates, shares]))
+
+
+def _of_known(candidates: Candidates, estimate: Estimate, noise: Noise) -> Vector:
+    """The estimated shares of the known values."""
+    return np.asarray(estimate.frequencies[candidates.first_known : -1] / noise.users)
 
 
 def _cells_of(code: Code, candidates: Candidates) -> Any:

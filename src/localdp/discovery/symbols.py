@@ -1,4 +1,7 @@
-"""The symbols of which texts are written: every byte, the end mark, and pieces that are common in words and addresses.
+"""The first code of texts: every byte, the end mark, and pieces that are common in words and addresses.
+
+Discoveries that were made with it name it by a digest. New ones hold their books (`library`), which use its symbols for
+addresses.
 
 The weights are rough frequencies. Those of signs and pieces were counted in the descriptions of some hundred Python
 packages, in their English words and in the addresses among them, and rounded; pieces that are common on the web and
@@ -8,7 +11,11 @@ new code: texts of an old one cannot be read with it.
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
+
+from localdp.discovery.books import Book, Books, huffman_lengths
+from localdp.formats import canonical_json
 
 END = 256
 """The symbol of the end mark. Smaller symbols are the bytes 0 to 255, larger ones are pieces of several bytes."""
@@ -57,45 +64,13 @@ def weights() -> tuple[int, ...]:
 
 
 @cache
-def _numbers() -> dict[bytes, int]:
-    return {piece: symbol for symbol, piece in enumerate(octets()) if symbol > END}
+def first_books() -> Books:
+    """The first code of texts: one book, in which every byte has a symbol. Lengths are by Huffman's algorithm."""
+    return Books([Book(octets(), huffman_lengths(weights()), completes=False)])
 
 
 @cache
-def _longest() -> int:
-    return max(map(len, octets()))
-
-
-def next_symbol(text: bytes, start: int) -> int:
-    """The symbol with which a text goes on: the longest piece that fits, or a byte."""
-    known = _numbers()
-    for size in range(min(_longest(), len(text) - start), 1, -1):
-        symbol = known.get(text[start : start + size])
-        if symbol is not None:
-            return symbol
-    return text[start]
-
-
-def symbols_of(text: bytes) -> list[int]:
-    """A text as symbols, with the end mark. Every text is written in one way.
-
-    >>> [octets()[symbol] for symbol in symbols_of(b"https://docs.x.org/")]
-    [b'https://', b'docs.', b'x', b'.org/', b'']
-    """
-    found, start, pieces = [], 0, octets()
-    while start < len(text):
-        found.append(next_symbol(text, start))
-        start += len(pieces[found[-1]])
-    return [*found, END]
-
-
-def is_written_so(symbols: list[int]) -> bool:
-    """Whether some text is written with these symbols at its beginning: no longer piece fits into what is known."""
-    pieces = octets()
-    text = b"".join(pieces[symbol] for symbol in symbols)
-    start = 0
-    for symbol in symbols:
-        if symbol != END and next_symbol(text, start) != symbol:
-            return False
-        start += len(pieces[symbol])
-    return True
+def name() -> str:
+    """What identifies this code: the SHA-256 of its symbols and of the lengths of their code words."""
+    table = {"symbols": [piece.hex() for piece in octets()], "lengths": list(huffman_lengths(weights()))}
+    return hashlib.sha256(canonical_json.dumps(table).encode()).hexdigest()

@@ -103,7 +103,7 @@ def check_bad_rows(case: Case) -> None:
     )
     path = case.folder / "bad.parquet"
     broken = np.array([[_ITEMS], [255]], np.uint8)
-    _write(path, plan, [reports, Reports._trusted(plan, broken)])
+    _write(path, plan, [reports, Reports.of_checked_rows(plan, broken)])
     _require_error(case, WireError, "a file with bad rows", lambda: case.engine.aggregate_files([path], plan))
     found = case.engine.aggregate_files([path], plan, bad="skip")
     _require_same(case, found, _counted(plan, reports), "a file with two bad rows", skipped=2)

@@ -19,7 +19,7 @@ from localdp.engines.base import Aggregates, Engine, Paths, check_columns
 from localdp.engines.failures import CARRIED, described, raised
 from localdp.engines.file_parts import Task, attempt_parts
 from localdp.engines.partial import Partial, Sums, merged, result
-from localdp.engines.release import check_out, write_part
+from localdp.engines.privatizing import check_out, write_part
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import EngineError, InvalidInputError, MissingPackageError
 from localdp.files.base import load_pyarrow

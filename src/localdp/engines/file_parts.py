@@ -133,4 +133,4 @@ def _pieces(part: FilePart, plan: Plan, bad: str, progress: Progress | None) -> 
         columns = file_format.report_column(path, plan)
     for column in columns:
         rows, _ = reports_in(column, plan, bad)
-        yield Reports._trusted(plan, rows), len(column) - len(rows)
+        yield Reports.of_checked_rows(plan, rows), len(column) - len(rows)

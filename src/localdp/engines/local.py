@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from localdp.engines.base import Aggregates, CountedFiles, Engine, Paths, check_columns, counted
 from localdp.engines.file_parts import FilePart, Task, count_part, count_parts
 from localdp.engines.partial import Partial, Sums, merged, result
-from localdp.engines.release import check_out, write_part
+from localdp.engines.privatizing import check_out, write_part
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import InvalidInputError
 from localdp.files.base import load_pyarrow

@@ -28,7 +28,7 @@ from localdp.engines.base import Aggregates, Engine, Paths, check_columns
 from localdp.engines.failures import CARRIED, TaskError, described, found_in
 from localdp.engines.file_parts import Task, attempt_parts
 from localdp.engines.partial import FileCount, Group, Partial, Sums, result
-from localdp.engines.release import check_out, reports_of
+from localdp.engines.privatizing import check_out, reports_of
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import EngineError, InvalidInputError, LocalDPError, MissingPackageError, PlanMismatchError
 from localdp.files.base import load_pyarrow

@@ -8,9 +8,10 @@ Given the prior p_f and the noise, no other estimator has a smaller mean squared
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +21,17 @@ from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.posterior_by_item import posterior_of
 from localdp.calibrate.unknown_total import widened
 from localdp.domain import Domain
+from localdp.errors import InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
+from localdp.estimate.in_survey import InSurvey
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.structures.calibration import Calibration
 from localdp.types import Places, Vector
 from localdp.validation import checked_estimates, checked_level, checked_threshold
+
+if TYPE_CHECKING:
+    from localdp.estimate.estimate import Estimate
+    from localdp.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +65,12 @@ class Calibrated(Frequencies):
     doubts: tuple[str, ...] = field(kw_only=True, default=())
     doubts_level: bool = field(kw_only=True, default=False)
     """Whether the level of the prior was learnt from these estimates alone, without a known total."""
+    survey: InSurvey | None = field(kw_only=True, default=None)
+    """What these frequencies have in common with the other tables of a questionnaire, if they belong to one."""
     structured: Calibration | None = field(kw_only=True, default=None)
     """The posterior that knows how the items belong together, if a structure was given."""
+    known: AnyPosterior | None = field(kw_only=True, default=None)
+    """The posterior itself, if more is known than these estimates say, as of a day with others around it."""
 
     @cached_property
     def frequencies(self) -> Vector:
@@ -86,7 +97,32 @@ class Calibrated(Frequencies):
     @property
     def notes(self) -> tuple[str, ...]:
         """Where the estimates contradict their noise or total, and what was decided while the prior was fitted."""
+        if self.survey is not None:
+            return (*self.doubts, *self.survey.notes)
         return (*self.doubts, *(() if self.structured is None else self.structured.notes), *self.prior.notes)
+
+    @property
+    def shares(self) -> Vector:
+        """The frequency of every item divided by the number of users; of two crossed questions, a table."""
+        found = super().shares
+        return found if self.survey is None else found.reshape(self.survey.shape)
+
+    @property
+    def no_answer(self) -> Quantity:
+        """The share of the people who did not answer, for a question of a questionnaire without a cell for them."""
+        return self._in_survey().no_answer(INTERVALS)
+
+    def given(self, answers: Mapping[str, Any] | None = None, /, **named: Any) -> Calibrated:
+        """These frequencies among the people with some answer to another question of the questionnaire.
+
+        `result["age"].given(diet="vegan")` has the ages of vegans. Several answers are given as a list.
+        """
+        return self._in_survey().given({**(answers or {}), **named})
+
+    def _in_survey(self) -> InSurvey:
+        if self.survey is None:
+            raise InvalidInputError("only tables of a questionnaire know about other questions and about no answers")
+        return self.survey
 
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
         """For every item, the shortest range (low, high) that contains the true frequency with this probability.
@@ -104,6 +140,26 @@ class Calibrated(Frequencies):
         limit = math.floor(min(max(checked_threshold(threshold), -1), self.prior.n + 1))
         return self._posterior.probability_above(limit)
 
+    in_order: ClassVar[bool] = False
+    """Whether the cells have an order, so that tables and pictures keep it."""
+
+    def beside(self, estimate: Estimate, level: float = INTERVALS) -> Table:
+        """These frequencies and their intervals, beside the raw estimates that they were calibrated from."""
+        from localdp.estimate.comparison import beside
+
+        return beside(estimate, self, checked_level(level))
+
+    def summary(self, level: float = INTERVALS) -> dict[str, Quantity]:
+        """Figures that sum up the answers, by name, with their intervals: none, unless the question has some."""
+        checked_level(level)
+        return {}
+
+    def on_scale(self, starts: Vector, ends: Vector) -> Calibrated:
+        """The same frequencies, of ordered cells that begin and end here, with means and percentiles."""
+        from localdp.estimate.on_scale import OnScale
+
+        return OnScale.of(self, starts, ends)
+
     def predicted_density(self, estimates: ArrayLike) -> Vector:
         """p_fhat, the density that the prior and the noise predict for raw estimates, at each of these (Eq. 21).
 
@@ -120,7 +176,7 @@ class Calibrated(Frequencies):
         means = self.frequencies if self.origin is None else self.origin.frequencies
         return widened(found, means, self.std, self._deviations, level, self.prior.n)
 
-    def _named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
+    def named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
         # The estimates were moved to the total, if it is known, which leaves an item v - v^2/V of its variance v.
         held = np.clip(self.estimates, 0, self.n)
         if isinstance(self.noise, NoiseByItem):
@@ -150,6 +206,10 @@ class Calibrated(Frequencies):
 
     @property
     def _posterior(self) -> AnyPosterior:
+        if self.known is not None:
+            return self.known
+        if self.survey is not None:
+            return self.survey.posterior
         return self._exchangeable if self.structured is None else self.structured.posterior
 
     @cached_property
@@ -160,6 +220,8 @@ class Calibrated(Frequencies):
 
     def __repr__(self) -> str:
         steps = "".join(f" ({step})" for step in self.processing)
+        if self.survey is not None:
+            return f"<Calibrated frequencies{steps} of {self.domain.size} cells of a questionnaire of {self.n} people>"
         by = repr(self.prior) if self.structured is None else f"{self.structured.structure!r} and {self.prior!r}"
         return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {by}>"
 

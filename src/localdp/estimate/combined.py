@@ -111,13 +111,16 @@ class Combined(Estimate):
         prior: Prior | FittedPrior | str,
         method: str | None = None,
         *,
+        against: Prior | FittedPrior | str | None = None,
         replicates: int = REPLICATES,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> GoodnessOfFit:
         """Test whether the private answers look as a family of priors and the noise predict."""
         survey = self._by_the_private
-        return survey.goodness_of_fit(prior, method, replicates=replicates, seed=seed, progress=progress)
+        return survey.goodness_of_fit(
+            prior, method, against=against, replicates=replicates, seed=seed, progress=progress
+        )
 
     @property
     def _by_the_private(self) -> Estimate:

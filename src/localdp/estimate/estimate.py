@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,18 +47,12 @@ from localdp.validation import (
 )
 
 if TYPE_CHECKING:
+    from localdp.estimate.asked import Asked
     from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.combined import Combined
     from localdp.mechanisms.observation import Observation
     from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
     from localdp.structures import Structure
-
-
-class Reading(Protocol):
-    """What turns calibrated frequencies into the result that people read: a question does."""
-
-    def result(self, calibrated: Calibrated, /) -> Calibrated:
-        """The result."""
 
 
 _NO_NOISE = 0.01  # a smaller deviation than this is none: estimates are frequencies up to rounding
@@ -93,7 +87,7 @@ class Estimate(Frozen, Frequencies):
     """p* and q*, if the estimates are debiased counts of reports: they give the exact law of the noise."""
     origin: Estimate | None = field(kw_only=True, default=None)
     processing: tuple[str, ...] = field(kw_only=True, default=())
-    question: Reading | None = field(kw_only=True, default=None, repr=False)
+    question: Asked | None = field(kw_only=True, default=None, repr=False)
     """The question that was asked, if it is known: it knows how calibrated frequencies are read."""
     observation: Observation | None = field(kw_only=True, default=None, repr=False)
     """The counts behind the estimates, and what is known of their law, if it is known."""
@@ -197,7 +191,8 @@ class Estimate(Frozen, Frequencies):
         families all items have the same variance, as in the paper; with ours, frequent items have more.
 
         `structure` says how the items belong together: `Ordered()`, `Crossed((rows, columns))`, `Like(previous)` or one
-        of your own. It is averaged with the prior "auto" by evidence, and `notes` says what the data think of it.
+        of your own. It is averaged with the prior "auto" by evidence, and `notes` says what the data think of it. With
+        the prior "auto", the structure of the question is used if none is given: the order of a `Scale`.
 
         The prior is fitted now. The posterior is computed when an attribute of the result first needs it, such as
         `frequencies` or `interval`. Estimates that contradict their noise or their total are warned of, or with
@@ -209,7 +204,7 @@ class Estimate(Frozen, Frequencies):
         """
         from localdp.estimate.calibrated import Calibrated
         from localdp.estimate.structured import checked_structure, with_structure
-        from localdp.priors import FittedPrior, observations_of, prior_of
+        from localdp.priors import Auto, FittedPrior, observations_of, prior_of
 
         if self.origin is not None:
             raise InvalidInputError(
@@ -217,6 +212,8 @@ class Estimate(Frozen, Frequencies):
                 "noise: calibrate the estimates themselves, then post-process what that gives"
             )
         family = prior_of(prior)
+        if structure is None and self.question is not None and isinstance(family, Auto):
+            structure = self.question.structure
         if structure is not None:
             checked_structure(structure, family, self)
         if isinstance(family, FittedPrior) and method is not None:
@@ -261,8 +258,10 @@ class Estimate(Frozen, Frequencies):
     @property
     def _variances(self) -> Vector:
         """The variance of the noise of every item, if its frequency is what it is estimated to be."""
-        held = np.clip(self._unbiased, 0, self.n)
-        return np.maximum(self.variance + held * self.excess_variance, 0.0)
+        found = np.clip(self._unbiased, 0, self.n)
+        found *= self.excess_variance
+        found += self.variance
+        return np.maximum(found, 0.0, out=found)
 
     def rank_priors(self, priors: Sequence[Prior | FittedPrior | str] | None = None) -> list[Rank]:
         """Families fitted to these estimates, from the one that fits best to the one that fits worst.
@@ -279,6 +278,7 @@ class Estimate(Frozen, Frequencies):
         prior: Prior | FittedPrior | str,
         method: str | None = None,
         *,
+        against: Prior | FittedPrior | str | None = None,
         replicates: int = 99,
         seed: int = 0,
         progress: Progress | None = None,
@@ -288,7 +288,8 @@ class Estimate(Frozen, Frequencies):
         The family is fitted by `method` and the distribution of the estimates is compared with the predicted one. The
         p-value comes from `replicates` simulated surveys, each of which is fitted anew; `progress(done, total)` is
         called after each. A prior that is already fitted counts as known beforehand; if it was fitted to these same
-        estimates, the test is too lenient. See `localdp.priors.goodness` for the statistic.
+        estimates, the test is too lenient. `against` names another family: `power` then says how often the test would
+        reject the first one if the frequencies came from this one. See `localdp.priors.goodness` for the statistic.
 
         >>> drawn = np.random.default_rng(0).poisson(50, 400)
         >>> est = Estimate(drawn + np.random.default_rng(1).normal(0, 4, 400), n=int(drawn.sum()), variance=16.0)
@@ -301,11 +302,9 @@ class Estimate(Frozen, Frequencies):
             raise InvalidInputError(
                 "post-processed estimates are no longer frequencies plus noise: test the unbiased estimates"
             )
-        family = prior_of(prior)
-        noise = gaussian_noise(self)
-        return goodness_of_fit(
-            self.frequencies, noise, self.n, family, method, replicates=replicates, seed=seed, progress=progress
-        )
+        other, noise = None if against is None else prior_of(against), gaussian_noise(self)
+        options: Any = {"against": other, "replicates": replicates, "seed": seed, "progress": progress}
+        return goodness_of_fit(self.frequencies, noise, self.n, prior_of(prior), method, **options)
 
     def combine(self, opt_in_counts: ArrayLike) -> Combined:
         """These estimates combined with the exact counts of other users, who opted in to share their item.

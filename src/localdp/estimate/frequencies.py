@@ -63,6 +63,11 @@ class Frequencies(Tabular, ABC):
         """The standard deviation of the noise of an item that nobody holds."""
 
     @property
+    def shares(self) -> Vector:
+        """The frequency of every item divided by the number of users: from 0 to 1, up to noise."""
+        return self.frequencies / self.n
+
+    @property
     def std_errors(self) -> Vector:
         """The standard deviation of the noise of every item if nobody holds it."""
         return np.broadcast_to(self._deviations, self.domain.size)
@@ -183,13 +188,13 @@ class Frequencies(Tabular, ABC):
             frequency, (low, high) = self.frequencies, self.interval(checked)
         else:
             names = list(items)
-            frequency, low, high = self._named_beforehand(self.domain.indices(names), checked)
+            frequency, low, high = self.named_beforehand(self.domain.indices(names), checked)
             count = f"{len(names):,} item{'' if len(names) == 1 else 's'} named beforehand"
             title = f"{count} among {self.n:,} users, intervals of {checked:.0%}"
         columns = {"item": names, "frequency": frequency, "share": frequency / self.n, "low": low, "high": high}
         return Table(columns, title, {"share": SHARE})
 
-    def _named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
+    def named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
         """Estimates and intervals that hold for items that were chosen without looking."""
         low, high = self.interval(level)
         return self.frequencies[places], low[places], high[places]
@@ -199,8 +204,12 @@ class Frequencies(Tabular, ABC):
         whole = self.table()
         title = f"{type(self).__name__}: {whole.title}, the most frequent first"
         largest = Table(whole.largest("frequency", ROWS_IN_NOTEBOOKS).columns, title, whole.formats)
-        error = f"standard error of an item that nobody holds: {self.std_error:,.6g}"
-        return largest.html(notes=(error, *self._footer, *self.notes), of=self.domain.size)
+        return largest.html(notes=(*self._about_noise, *self._footer, *self.notes), of=self.domain.size)
+
+    @property
+    def _about_noise(self) -> tuple[str, ...]:
+        """What a reader of the table should know about the noise of the estimates."""
+        return (f"standard error of an item that nobody holds: {self.std_error:,.6g}",)
 
     @property
     def _footer(self) -> tuple[str, ...]:

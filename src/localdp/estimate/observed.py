@@ -22,7 +22,9 @@ def gaussian_noise(estimate: Estimate) -> Noise | NoiseByItem:
 
 
 def seen_by(prior: Prior | FittedPrior, estimate: Estimate, variances: Vector) -> tuple[Vector, Noise | NoiseByItem]:
-    """The estimates and their noise, as this prior sees them; `variances` are those of the estimates as they are.
+    """The estimates and their noise, as this prior sees them.
+
+    `variances` are those of the estimates as they are; they are overwritten.
 
     The paper's families see the estimates as they are, with Gaussian noise to which holders add nothing. Others see
     the exact noise where that matters, and most of them estimates that were moved to add up to the total.
@@ -40,4 +42,4 @@ def seen_by(prior: Prior | FittedPrior, estimate: Estimate, variances: Vector) -
     if adds_up_by_itself(estimate.frequencies, estimate.total) and estimate.domain.size > 1:
         # The noise adds up to 0, which makes it smaller than that of estimates moved to the total.
         noise = noise.widened(1 / (1 - 1 / estimate.domain.size))
-    return moved_to_total(estimate.frequencies, estimate.total, variances), noise
+    return moved_to_total(estimate.frequencies, estimate.total, variances, out=variances), noise

@@ -33,24 +33,31 @@ def sum_score(estimates: Vector, total: float, variances: Vector) -> float:
     >>> sum_score(np.array([10.0, 20.0]), 26.0, np.array([2.0, 2.0]))
     2.0
     """
-    away = float(estimates.sum()) - total
-    deviation = math.sqrt(float(np.broadcast_to(variances, estimates.shape).sum()))
-    if abs(away) <= 1e-9 * max(abs(total), float(np.abs(estimates).max(initial=0.0))):
+    return _score(estimates, float(estimates.sum()) - total, total, _sum_of(variances, estimates.size))
+
+
+def _score(estimates: Vector, away: float, total: float, variance: float) -> float:
+    """How many deviations the sum is above the total, if it is `away` from it and has this variance."""
+    if abs(away) <= 1e-9 * max(abs(total), float(estimates.max(initial=0.0)), -float(estimates.min(initial=0.0))):
         return 0.0
-    return away / deviation if deviation > 0 else math.copysign(math.inf, away)
+    return away / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, away)
 
 
-def moved_to_total(estimates: Vector, total: float, variances: Vector) -> Vector:
-    """The estimates, moved so that they add up to the total.
+def _sum_of(variances: Vector, items: int) -> float:
+    return float(np.sum(variances)) * (items if np.ndim(variances) == 0 else 1)
+
+
+def moved_to_total(estimates: Vector, total: float, variances: Vector, out: Vector | None = None) -> Vector:
+    """The estimates, moved so that they add up to the total; `out` may be `variances`, to save memory.
 
     >>> moved_to_total(np.array([10.0, 20.0]), 27.0, np.array([1.0, 2.0])).tolist()
     [9.0, 18.0]
     """
-    away = float(estimates.sum()) - total
-    shares = np.broadcast_to(variances, estimates.shape)
-    if abs(sum_score(estimates, total, variances)) > DOUBTFUL or not shares.any() or not np.isfinite(shares).all():
+    away, everything = float(estimates.sum()) - total, _sum_of(variances, estimates.size)
+    if not 0 < everything < math.inf or abs(_score(estimates, away, total, everything)) > DOUBTFUL:
         return estimates - away / estimates.size
-    return estimates - shares * (away / float(shares.sum()))
+    moved = np.multiply(variances, away / everything, out=out)
+    return np.subtract(estimates, moved, out=moved if np.ndim(moved) else None)
 
 
 def adds_up_by_itself(estimates: Vector, total: float) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from localdp.datasets import Dataset
 from localdp.errors import MissingPackageError
 from localdp.estimate import Estimate, Frequencies
 from localdp.experiments import webpage
+from localdp.experiments.tables import ReportTable
 from localdp.formats.atomic_write import atomic_write
 from localdp.hitters import HeavyHitters
 from localdp.plan import Plan
@@ -34,15 +34,6 @@ NEXT_COMMANDS = (
     "localdp reproduce --quick --data yours.dat  # the experiments, on your data",
     "localdp advise --items 5000 --users 200000  # what to choose for a survey",
 )
-
-
-@dataclass(frozen=True)
-class TitledTable:
-    """A table that is shown in the terminal and on the web page. The first column is text, the others are numbers."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 def run(out: Path) -> None:
@@ -93,7 +84,7 @@ def _missing_packages() -> str:
     return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed" if missing else ""
 
 
-def _write(out: Path, data: Dataset, tables: list[TitledTable], calibrated: Calibrated, hitters: HeavyHitters) -> None:
+def _write(out: Path, data: Dataset, tables: list[ReportTable], calibrated: Calibrated, hitters: HeavyHitters) -> None:
     axes = plots.plot_estimates(calibrated, data.frequencies)
     axes.set_title(f"{data.n:,} people, {data.d:,} items, epsilon {EPSILON:g}: the twenty most frequent")
     page = _page(data, tables, calibrated, hitters)
@@ -118,7 +109,7 @@ def _collect(plan: Plan, data: Dataset) -> tuple[Estimate, list[tuple[str, float
     return aggregate.estimate(), steps
 
 
-def _setting(plan: Plan, data: Dataset, steps: list[tuple[str, float]]) -> TitledTable:
+def _setting(plan: Plan, data: Dataset, steps: list[tuple[str, float]]) -> ReportTable:
     mechanism = plan.mechanism
     rows = [
         ("people, n", f"{data.n:,}"),
@@ -129,10 +120,10 @@ def _setting(plan: Plan, data: Dataset, steps: list[tuple[str, float]]) -> Title
         ("size of a report", f"{mechanism.report_bytes} bytes"),
         *((step, f"{seconds:.2f} s") for step, seconds in steps),
     ]
-    return TitledTable("What was collected", ("", ""), rows)
+    return ReportTable("What was collected", ("", ""), rows)
 
 
-def _accuracy(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> TitledTable:
+def _accuracy(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> ReportTable:
     methods: dict[str, Frequencies] = {
         "raw": estimate,
         "Zero (below the significance threshold)": estimate.zeroed(),
@@ -144,10 +135,10 @@ def _accuracy(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> Titl
     }
     errors = [metrics.estimation_error(method.frequencies, data.frequencies) for method in methods.values()]
     rows = [(name, f"{error:,.0f}", f"{error / errors[-1]:.3f}") for name, error in zip(methods, errors, strict=True)]
-    return TitledTable("Mean squared error over all items", ("method", "error", "divided by oracle's"), rows)
+    return ReportTable("Mean squared error over all items", ("method", "error", "divided by oracle's"), rows)
 
 
-def _heaviest(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> TitledTable:
+def _heaviest(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> ReportTable:
     low, high = calibrated.interval(0.9)
     found = np.argsort(-calibrated.frequencies, kind="stable")[:TOP]  # in the order of the picture
     rows = [
@@ -160,12 +151,12 @@ def _heaviest(estimate: Estimate, calibrated: Calibrated, data: Dataset) -> Titl
         )
         for item in found.tolist()
     ]
-    return TitledTable(
+    return ReportTable(
         "The ten items estimated to be most frequent", ("item", "truth", "raw", "calibrated", "90% interval"), rows
     )
 
 
-def _hitters(estimate: Estimate, calibrated: Calibrated, hitters: HeavyHitters, data: Dataset) -> TitledTable:
+def _hitters(estimate: Estimate, calibrated: Calibrated, hitters: HeavyHitters, data: Dataset) -> ReportTable:
     threshold = hitters.threshold or 0.0
     truth = metrics.true_hitters(data.frequencies, threshold)
     found = {
@@ -180,10 +171,10 @@ def _hitters(estimate: Estimate, calibrated: Calibrated, hitters: HeavyHitters, 
         shown = (f"{score:.2f}" for score in (scores.precision, scores.recall, scores.f_score))
         rows.append((name, f"{len(hits)}", *shown))
     title = f"Heavy hitters: the {truth.size} items that more than {threshold:,.0f} people hold"
-    return TitledTable(title, ("method", "found", "precision", "recall", "F-score"), rows)
+    return ReportTable(title, ("method", "found", "precision", "recall", "F-score"), rows)
 
 
-def _for_terminal(content: TitledTable) -> Table:
+def _for_terminal(content: ReportTable) -> Table:
     table = Table(title=content.title, title_justify="left", title_style="bold", show_header=any(content.head))
     for place, name in enumerate(content.head):
         table.add_column(name, justify="left" if place == 0 else "right")
@@ -192,7 +183,7 @@ def _for_terminal(content: TitledTable) -> Table:
     return table
 
 
-def _page(data: Dataset, tables: list[TitledTable], calibrated: Calibrated, hitters: HeavyHitters) -> str:
+def _page(data: Dataset, tables: list[ReportTable], calibrated: Calibrated, hitters: HeavyHitters) -> str:
     shown = min(30, len(hitters))
     pictures = {
         "The twenty items estimated to be most frequent: estimates and truth": plots.plot_estimates(

@@ -18,7 +18,7 @@ from localdp.experiments.claims import claims
 from localdp.experiments.claims.pairs import LEVEL
 from localdp.experiments.claims.readings import readings
 from localdp.experiments.figures import FIGURES
-from localdp.experiments.results import Results, to_csv
+from localdp.experiments.results import ENOUGH_TRIALS, Results, to_csv
 from localdp.experiments.sections import SECTIONS
 from localdp.experiments.tables import Found, ReportTable, claim_tables, hitter_table
 
@@ -121,9 +121,10 @@ VERDICTS = (
     "Methods are compared on the same seeded trials: in one trial all of them see the same noise, so we take the "
     "difference in every trial, and its mean. A number after ± is a standard error. A comparison is a tie if the "
     f"{LEVEL:.0%} interval of the difference (Student's) contains 0: the trials cannot tell which one is better. A "
-    "claim that something is better everywhere holds if it is clearly better somewhere and clearly worse nowhere; it "
-    "is a tie if it is clearly better nowhere and worse nowhere; it holds in part if it is better here and worse "
-    "there. Our gain agrees with the paper's if that lies in our interval, or if ours is within 10% of it."
+    "claim that something is better everywhere holds if it is clearly better everywhere; it holds in part if it is "
+    "clearly better somewhere, with ties or losses elsewhere; with ties alone it is a tie. Our gain agrees with the "
+    "paper's if that lies in our interval, or if ours is within 10% of it. A run with fewer trials than the full one "
+    f"({ENOUGH_TRIALS}) finds more ties, so wherever a tie would decide, its verdict is “too few trials”."
 )
 
 
@@ -143,7 +144,7 @@ def _introduction(datasets: list[Dataset], trials: int, command: str) -> Iterabl
     number = "one seeded trial" if trials == 1 else f"mean of {trials} seeded trials"
     yield (
         f"Written by `{without_backticks}`: {number}; our own experiments use fewer (a third for noise that is not "
-        "Gaussian, optimality, few items and time; an eighth for opt-in and tests of the family). A trial simulates "
+        "Gaussian, few items and time; an eighth for tests of the family and opt-in). A trial simulates "
         "an aggregate with the distribution that running every user would give (for olh: with an ideal hash). Error "
         "bars are standard errors. Unless stated otherwise, the mechanism is OUE. (mv) stands for the power law "
         "fitted by mean-variance, (mle) for the power law fitted by maximum likelihood, and `auto` is what "

@@ -18,11 +18,11 @@ from localdp.datasets import Dataset
 from localdp.errors import InvalidInputError
 from localdp.experiments import runs, webpage
 from localdp.experiments.output import is_ours, write
-from localdp.experiments.results import Results, gather
+from localdp.experiments.results import ENOUGH_TRIALS, Results, gather
 from localdp.experiments.tasks import Measurements
 from localdp.types import Progress
 
-TRIALS, QUICK_TRIALS = 24, 3
+TRIALS, QUICK_TRIALS = ENOUGH_TRIALS, 3
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 2.0, 4.0, 5.0)
 
 

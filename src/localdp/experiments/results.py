@@ -19,6 +19,8 @@ import numpy as np
 from localdp.experiments.tasks import Measurements, Task
 from localdp.types import Vector
 
+ENOUGH_TRIALS = 24
+"""The trials of the full run. With fewer, a comparison that could go either way is not judged."""
 _KEYS = ("data", "mechanism", "epsilon", "threshold", "method", "metric")
 
 
@@ -81,6 +83,11 @@ class Results:
     def has(self, data: str, epsilon: float, method: str, metric: str, mechanism: str = "oue") -> bool:
         """Whether this was measured, without any threshold."""
         return (data, mechanism, epsilon, None, method, metric) in self._by_key
+
+    @cached_property
+    def enough(self) -> bool:
+        """Whether ties mean something: the paper's evaluation ran as often as in the full run."""
+        return max((mean.trials for mean in self.means), default=0) >= ENOUGH_TRIALS
 
     def error(self, data: str, epsilon: float, method: str) -> float:
         """The mean estimation error of a method with OUE, at least 1e-9 so that it can be divided by."""

@@ -162,12 +162,11 @@ def fake_users(plan: Planned, users: int) -> FakeUsers:
 
 
 def _others(mechanism: Mechanism) -> Iterator[Mechanism]:
-    """All mechanisms of the library at the same budget, but `dbit`, which depends on the number of its answers."""
+    """The mechanisms to compare with, at the same budget."""
     options = {name: value for name, value in mechanism.options().items() if name in ("once", "set_size")}
     for name in offered(options):
-        if name != "dbit":
-            with suppress(ImpureMechanismError, EpsilonError):
-                yield create(name, mechanism.size, mechanism.requested_epsilon, **options).mechanism
+        with suppress(ImpureMechanismError, EpsilonError):
+            yield create(name, mechanism.size, mechanism.requested_epsilon, **options).mechanism
 
 
 def in_users(number: float) -> str:

@@ -41,31 +41,46 @@ def pack(fingerprint: str, rows: Rows) -> bytes:
     return _HEADER.pack(MAGIC, bytes.fromhex(fingerprint)[:16], rows.shape[0]) + rows.tobytes()
 
 
+def measured(data: bytes, identity: bytes, report_bytes: int) -> int:
+    """The number of reports in a binary batch whose header and length are right; 0 for anything else.
+
+    `identity` is the plan's fingerprint as bytes. This takes about a microsecond, and the reports are not looked at.
+    """
+    count = int.from_bytes(data[20:HEADER_BYTES], "little")
+    right = data[:20] == MAGIC + identity[:16] and len(data) == HEADER_BYTES + count * report_bytes
+    return count if right else 0
+
+
 def unpack(data: bytes, fingerprint: str, report_bytes: int) -> Rows:
     """The rows of a binary batch, as a read-only view of `data`."""
-    view = memoryview(data)
+    count = measured(data, bytes.fromhex(fingerprint), report_bytes)
+    if count == 0:
+        raise _not_a_batch(memoryview(data), fingerprint, report_bytes)
+    return np.frombuffer(data, np.uint8, offset=HEADER_BYTES).reshape(count, report_bytes)
+
+
+def _not_a_batch(view: memoryview, fingerprint: str, report_bytes: int) -> WireError:
+    """What is wrong with a binary batch whose header or length is not right."""
     if bytes(view[:4]) != MAGIC[: len(view)]:
-        raise WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
+        return WireError(WireCode.BAD_MAGIC, "this is not a batch of reports: it does not start with LDP1")
     if len(view) < _HEADER.size:
-        raise WireError(WireCode.TRUNCATED, f"the batch ends after {len(view)} bytes, inside its header")
+        return WireError(WireCode.TRUNCATED, f"the batch ends after {len(view)} bytes, inside its header")
     _, plan, count = _HEADER.unpack(view[: _HEADER.size])
     if plan != bytes.fromhex(fingerprint)[:16]:
-        raise WireError(
+        return WireError(
             WireCode.UNKNOWN_PLAN, f"the batch was made under plan {plan.hex()}..., not {fingerprint[:32]}..."
         )
     if count == 0:
-        raise WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
+        return WireError(WireCode.EMPTY_BATCH, "the batch holds no reports")
     body = view[_HEADER.size :]
     if len(body) < count * report_bytes:
-        raise WireError(
+        return WireError(
             WireCode.TRUNCATED,
             f"the batch should hold {count} reports of {report_bytes} bytes, but ends too early",
         )
-    if len(body) > count * report_bytes:
-        raise WireError(
-            WireCode.TRAILING_BYTES, f"the batch goes on {len(body) - count * report_bytes} bytes after the last report"
-        )
-    return np.frombuffer(body, np.uint8).reshape(count, report_bytes)
+    return WireError(
+        WireCode.TRAILING_BYTES, f"the batch goes on {len(body) - count * report_bytes} bytes after the last report"
+    )
 
 
 def pack_json(fingerprint: str, rows: Rows) -> str:

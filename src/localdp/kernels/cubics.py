@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,9 +49,7 @@ class CubicTable:
 
         With `within`, the caller promises that all x are inside the grid.
         """
-        left, right = self.slopes[:-1], self.slopes[1:]
-        rise = np.diff(self.values)
-        cells = np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
+        cells = self._coefficients()
         cells[0, self.poor] = np.nan
         # One more cell at each end, for every x outside the grid.
         cells = np.pad(cells, ((0, 0), (1, 1)), constant_values=np.nan)
@@ -67,6 +66,55 @@ class CubicTable:
 
         threads.each(fill, range(0, x.size, _PART), x.size)
         return found, np.sort(np.concatenate(missed))
+
+    def _coefficients(self) -> Vector:
+        """The coefficients of t^0 to t^3 of each cell, a row for each power, with t from 0 to 1 in the cell."""
+        left, right = self.slopes[:-1], self.slopes[1:]
+        rise = np.diff(self.values)
+        return np.stack([self.values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise])
+
+
+def summed(tables: Sequence[CubicTable], x: Vector) -> tuple[list[float], Places]:
+    """The sum over all x of each table's value, and the indices of the x outside the grid, which are left out.
+
+    All tables have the same grid. The sums of t^0 to t^3 in every cell are what any cubic needs, so the x are read
+    once, however many tables there are.
+    """
+    table = tables[0]
+    cells = table.values.size + 1
+    starts = range(0, x.size, _PART)
+    sums = np.empty((len(starts), cells, 4))
+    dispatch.expect_work(x.size)
+
+    def fill(first: int) -> int:
+        part = x[first : first + _PART]
+        powers_in_cells(part, table.start - table.step, 1 / table.step, sums[first // _PART])
+        return part.size
+
+    threads.each(fill, starts, x.size)
+    powers = sums.sum(axis=0)
+    outside = np.zeros(0, np.intp)
+    for cell, compare, limit in ((0, np.less, 1), (cells - 1, np.greater, cells - 3)):
+        if powers[cell, 0]:
+            maybe = np.flatnonzero(compare(x, table.start + limit * table.step))
+            place = np.clip((x[maybe] - (table.start - table.step)) * (1 / table.step), 0.0, cells - 1.0)
+            outside = np.append(outside, maybe[place.astype(np.intp) == cell])
+    return [float((one._coefficients() * powers[1:-1].T).sum()) for one in tables], outside
+
+
+@accelerated("cubics.powers_in_cells")
+def powers_in_cells(x: Vector, origin: float, scale: float, sums: Vector) -> None:
+    """Write the sums of t^0 to t^3 over the x of each cell into the rows of `sums`, with t from 0 to 1 in the cell.
+
+    Cell k begins at origin + k / scale; everything below belongs to the first cell and everything above to the last.
+    """
+    place = np.clip((x - origin) * scale, 0.0, sums.shape[0] - 1.0)
+    cell = place.astype(np.intp)
+    place -= cell
+    power = np.ones(x.size)
+    for column in range(4):
+        sums[:, column] = np.bincount(cell, power, sums.shape[0])
+        power *= place
 
 
 @accelerated("cubics.evaluate_cubics")

@@ -21,6 +21,10 @@ never drawn. Of the N - 1 nonzero a, exactly N/g - 1 collide (g = 2^m) and exact
 where WHT is the Walsh-Hadamard transform of size N. To get G, transform the histogram H[a, z] of the reports over z,
 and for u = 1..g-1 add its entry for (a, u) to G[b] at b = u a. No step takes n times d operations.
 
+**Sets of symbols.** A report may also support the items whose hash is in a set of s symbols, {z XOR y : y < s}. (With
+s = 1, the set is z itself.) Its indicator is [h XOR z < s] = (1/g) sum_u w(u) (-1)^<u, h XOR z>, where w(u) is the sum
+of (-1)^<u,y> over y < s. So the entry for (a, u) is multiplied by w(u), and c(x) = (n s + WHT(G)(x)) / g.
+
 **Listing.** Let phi(u) be the lowest bit of u. Every linear map of the field to GF(2) is u -> phi(u s) for
 one s. So each item x is D(s) for one element s, where D(s) is the integer with the bits phi(X^i s): then
 <u, x> = phi(u s) for all u, and h_a(x) is the low m bits of D(a s). The items that support (a, z) are therefore the
@@ -65,43 +69,62 @@ def linear_hash(multipliers: Words, items: Words, degree: int, bits: int) -> Wor
     return hashed
 
 
-def count_support(rows: Rows, size: int, degree: int, bits: int) -> Counts:
+def count_support(rows: Rows, size: int, degree: int, bits: int, among: int = 1) -> Counts:
     """How many reports support each item, counted in the cheaper way.
 
-    A row is a multiplier of `degree` bits and, after it, a symbol of `bits` bits.
+    A row is a multiplier of `degree` bits and, after it, a symbol of `bits` bits; it supports the items with a hash
+    among `among` symbols.
     """
     # Rough nanoseconds for each way; only which one is smaller matters.
     reports, field, alphabet = rows.shape[0], 1 << degree, 1 << bits
-    listing = 2 * reports * (field >> bits) + 4 * field if degree <= LARGEST_DEGREE_WITH_LOGARITHMS else math.inf
+    listing = (
+        2 * reports * among * (field >> bits) + 4 * field if degree <= LARGEST_DEGREE_WITH_LOGARITHMS else math.inf
+    )
     collecting = min(8 * reports * alphabet, 3 * field * alphabet * (bits + 2) + 6 * reports)
     count = count_listed if listing < collecting + 3 * field * degree else count_transformed
-    return count(rows, size, degree, bits)
+    return count(rows, size, degree, bits, among)
 
 
-def count_listed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
-    """Count by listing the N/g items that each report supports: for few reports or many symbols."""
-    return _sum_over_blocks(list_support, rows, degree, bits)[:size]
+def count_listed(rows: Rows, size: int, degree: int, bits: int, among: int = 1) -> Counts:
+    """Count by listing the s N/g items that each report supports: for few reports or many symbols."""
+    return _sum_over_blocks(list_support, rows, degree, bits, among)[:size]
 
 
-def count_transformed(rows: Rows, size: int, degree: int, bits: int) -> Counts:
+def count_transformed(rows: Rows, size: int, degree: int, bits: int, among: int = 1) -> Counts:
     """Count by adding up the signs (-1)^<u,z> of the reports and transforming the sums: for most cases."""
-    return counts_from(collect(rows, degree, bits), rows.shape[0], size, bits)
+    return counts_from(collect(rows, degree, bits, among), rows.shape[0], size, bits, among)
 
 
-def collect(rows: Rows, degree: int, bits: int) -> Counts:
+def collect(rows: Rows, degree: int, bits: int, among: int = 1) -> Counts:
     """G (see the top of this file), which adds up over any division of the reports."""
     reports = rows.shape[0]
     many = reports > 1 << degree and degree + bits <= _HISTOGRAM_BITS and reports < 1 << 30
-    return collect_histogram(rows, degree, bits) if many else _sum_over_blocks(collect_reports, rows, degree, bits)
+    if many:
+        return collect_histogram(rows, degree, bits, among)
+    return _sum_over_blocks(collect_reports, rows, degree, bits, among)
 
 
-def counts_from(collected: Counts, reports: int, size: int, bits: int) -> Counts:
+def counts_from(collected: Counts, reports: int, size: int, bits: int, among: int = 1) -> Counts:
     """The count of every item, from the G of this number of reports. It is transformed in place."""
     walsh_hadamard(collected)
-    return np.asarray(collected[:size] + reports >> bits)
+    return np.asarray(collected[:size] + reports * among >> bits)
 
 
-def _sum_over_blocks(count: Callable[[Words, Words, int, int], Counts], rows: Rows, degree: int, bits: int) -> Counts:
+def character_sums(bits: int, among: int) -> Counts:
+    """w(u) for every u: the sum of (-1)^<u,y> over y < among.
+
+    >>> character_sums(bits=2, among=3).tolist()
+    [3, 1, 1, -1]
+    """
+    sums = np.zeros(1 << bits, np.int64)
+    sums[:among] = 1
+    walsh_hadamard(sums)
+    return sums
+
+
+def _sum_over_blocks(
+    count: Callable[[Words, Words, int, int, int], Counts], rows: Rows, degree: int, bits: int, among: int
+) -> Counts:
     """The sum of what `count` returns for blocks of reports, each given as its multipliers and its symbols."""
     total = np.zeros(1 << degree, np.int64)
     step = max(_BLOCK_REPORTS, total.size)
@@ -109,20 +132,22 @@ def _sum_over_blocks(count: Callable[[Words, Words, int, int], Counts], rows: Ro
         reports = bitstrings.to_integers(rows[start : start + step])
         # Masked, so that no row, valid or not, is counted out of bounds.
         symbols = reports >> np.uint64(degree) & np.uint64((1 << bits) - 1)
-        total += count(reports & np.uint64(total.size - 1), symbols, degree, bits)
+        total += count(reports & np.uint64(total.size - 1), symbols, degree, bits, among)
     return total
 
 
 @accelerated("linear_hash.list_support")
-def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+def list_support(multipliers: Words, symbols: Words, degree: int, bits: int, among: int = 1) -> Counts:
     """How many reports support each item of the field, counted by listing their items in logarithms."""
     of_elements, of_items = logarithms(degree)
     period, by_symbol = of_items.size - 1, items_by_symbol(of_items, bits)
     sums = np.zeros(3 * of_items.size, np.int64)
     for block in _blocks(multipliers.size, by_symbol.shape[1]):
         shifts = period - of_elements[multipliers[block]]
-        sums += np.bincount((by_symbol[symbols[block]] + shifts[:, None]).reshape(-1), minlength=sums.size)
-    return counts_by_item(sums, of_items, int(np.count_nonzero(symbols == 0)))
+        for other in range(among):
+            supported = by_symbol[symbols[block] ^ np.uint64(other)]
+            sums += np.bincount((supported + shifts[:, None]).reshape(-1), minlength=sums.size)
+    return counts_by_item(sums, of_items, int(np.count_nonzero(symbols < among)))
 
 
 @cache
@@ -154,7 +179,7 @@ def counts_by_item(sums: Counts, of_items: Logarithms, zeros: int) -> Counts:
 
 
 @accelerated("linear_hash.collect_histogram")
-def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
+def collect_histogram(rows: Rows, degree: int, bits: int, among: int = 1) -> Counts:
     """G (see the top of this file) from the histogram of the reports, transformed over the symbols.
 
     It is for more reports than multipliers.
@@ -164,39 +189,41 @@ def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
     add_histogram(rows, histogram)
     by_symbol = histogram.reshape(alphabet, field)
     walsh_hadamard(by_symbol)
-    powers = _powers(np.arange(field, dtype=np.uint64), degree, bits)
+    multiples, weights = powers(np.arange(field, dtype=np.uint64), degree, bits), character_sums(bits, among)
     collected = np.zeros(field, np.int64)
     product = np.zeros(field, np.uint64)
     for number in range(1, alphabet):
-        product ^= powers[_lowest_set_bit(number)]  # Gray code: each step changes one power
+        product ^= multiples[_lowest_set_bit(number)]  # Gray code: each step changes one power
+        symbol = number ^ number >> 1
         # a -> u a is one-to-one, so no index repeats and += is safe.
-        collected[product] += by_symbol[number ^ number >> 1]
+        collected[product] += weights[symbol] * by_symbol[symbol]
     return collected
 
 
 @accelerated("linear_hash.collect_reports")
-def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int, among: int = 1) -> Counts:
     """G from the g - 1 products of each multiplier. Each product is a 64-bit word; the top bit is its term's sign."""
     collected = np.zeros(1 << degree, np.int64)
     sign, mask = np.uint64(63), np.uint64((1 << degree) - 1)
+    weights = character_sums(bits, among)[1:].astype(np.float64)
     for block in _blocks(multipliers.size, 1 << bits):
         signed = [
             power | (symbols[block] >> np.uint64(place) & _ONE) << sign
-            for place, power in enumerate(_powers(multipliers[block], degree, bits))
+            for place, power in enumerate(powers(multipliers[block], degree, bits))
         ]
         products = _span(np.zeros(signed[0].size, np.uint64), signed)[signed[0].size :]
         index = (products & mask).view(np.int64)
-        weight = 1.0 - 2.0 * (products >> sign)
+        weight = np.repeat(weights, signed[0].size) * (1.0 - 2.0 * (products >> sign))
         collected += np.bincount(index, weight, collected.size).astype(np.int64)
     return collected
 
 
-def _powers(elements: Words, degree: int, count: int) -> list[Words]:
+def powers(elements: Words, degree: int, count: int) -> list[Words]:
     """The elements times 1, times X, times X^2 and so on, `count` arrays in all."""
-    powers = [elements]
+    found = [elements]
     for _ in range(1, count):
-        powers.append(times_x(powers[-1], degree))
-    return powers
+        found.append(times_x(found[-1], degree))
+    return found
 
 
 def _span(start: Words, basis: Iterable[Words]) -> Words:

@@ -37,11 +37,11 @@ from localdp.errors import (
 from localdp.formats import bitstrings
 from localdp.held import Held
 from localdp.kernels import chunks
-from localdp.mechanisms.asking_again import AskedAgain, Randomize
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import Laws
 from localdp.mechanisms.observation import Observation, Supported, Through
-from localdp.mechanisms.report_classes import ShuffledReports
+from localdp.mechanisms.permanent import AskedAgain, Randomize
+from localdp.mechanisms.report_classes import Shuffled, shuffled_by_channel
 from localdp.randomness import keystream, thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Progress, Rows, Vector
@@ -51,7 +51,7 @@ _LARGEST_CHANNEL = 1 << 20  # entries: to list this many takes less than a secon
 _LARGEST_LAW = 1 << 22  # entries: to compute them from fractions takes seconds
 
 
-class Mechanism(AskedAgain, Laws, ShuffledReports):
+class Mechanism(AskedAgain, Laws):
     """Encode and perturb one of `size` items with local differential privacy.
 
     `requested_epsilon` is the privacy budget asked for; `epsilon` is the realised one, which is never larger. Every
@@ -75,8 +75,12 @@ class Mechanism(AskedAgain, Laws, ShuffledReports):
     """False where p* and q* rest on an assumption, such as an ideal hash. Privacy never rests on one."""
     holds_sets: ClassVar[bool] = False
     """Whether every user holds a set of items."""
+    takes_sets: ClassVar[bool] = True
+    """Whether it can report one element of a set, as `set_sampling` needs it."""
     counts_pairs: ClassVar[bool] = False
     """True where counting looks at every pair of a report and an item. `auto` never chooses these: they are slow."""
+    shows_raw: ClassVar[bool] = True
+    """False where estimates of single cells are too noisy to be shown: only Calibrate reads the counts then."""
 
     def __init__(self, size: int, epsilon: float, width: int = 64) -> None:
         self.size = checked_size(size)
@@ -149,17 +153,12 @@ class Mechanism(AskedAgain, Laws, ShuffledReports):
         This checks the unused bits of the last byte; extend it where more bit patterns are impossible.
         """
         if bitstrings.nonzero_padding(rows, self.report_bits).any():
-            raise WireError(
-                WireCode.NONZERO_PADDING,
-                f"a report has bits set past the last of its {self.report_bits} bits",
-            )
+            sentence = f"a report has bits set past the last of its {self.report_bits} bits"
+            raise WireError(WireCode.NONZERO_PADDING, sentence)
 
     @property
     def outcomes(self) -> int:
-        """How many numbers `count` returns. Of a pure mechanism, there is one for each item.
-
-        Of any other, a report has exactly one outcome: the chances of all outcomes add up to 1.
-        """
+        """How many numbers `count` returns: one for each item if pure; otherwise a report has exactly one outcome."""
         return self.size
 
     def chance(self, item: int, outcome: int) -> Fraction:
@@ -202,6 +201,10 @@ class Mechanism(AskedAgain, Laws, ShuffledReports):
         for values in chunks.values_in_groups(frequencies, self.report_bytes):
             counts += self.tally(self.privatize(values, source))
         return counts
+
+    def shuffled(self) -> Shuffled:
+        """The classes of reports that matter once nobody knows who sent which."""
+        return shuffled_by_channel(self)
 
     # What is derived.
 

@@ -1,7 +1,7 @@
 """Chains (`grr+grr`, `sue+sue`, `oue+oue`, `oue+sue`, `sue+oue`): every report perturbs a permanent response once more.
 
 The device perturbs its value once and keeps the result: the permanent response, which spends `epsilon`. Every report is
-a fresh perturbation of that response and alone spends only `once`. `asking_again` shows why all reports of a device
+a fresh perturbation of that response and alone spends only `once`. `permanent` shows why all reports of a device
 together spend `epsilon` at most. The name of a chain says how the two perturbations are made, the permanent one first.
 
 **Bits** (`sue`, `oue`). The permanent response has bit i set with probability p1 if the user holds item i and with q1

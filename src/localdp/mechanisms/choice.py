@@ -19,6 +19,8 @@ from localdp.validation import checked_epsilon
 Make = Callable[..., Mechanism]
 """What makes a mechanism from a number of items, an epsilon and options: a class, or one with some options set."""
 
+LONGEST_REPORT = 4_096
+"""Bytes of a report that devices send, unless they allow more."""
 PRICE_OF_A_BYTE = 0.001  # 0.1% more variance goes unnoticed; 5,000 bytes for each report do not
 PRICE_FOR_SETS = 0.0001  # 3,000 bytes for each report are worth it if otherwise three times as many users are needed
 
@@ -47,7 +49,7 @@ def choose(kinds: tuple[Make, ...], size: int, epsilon: float, once: float | Non
         raise EpsilonError(f"no mechanism can be made at epsilon {epsilon:g}: {refused}") from refused
     chosen = min(candidates, key=_price if once is None else _variance)
     candidates.sort(key=_variance)
-    return Choice(chosen, tuple(candidates), _reason(chosen, candidates))
+    return Choice(chosen, tuple(candidates), _reason(chosen, candidates) + _too_long(chosen))
 
 
 def _variance(mechanism: Mechanism) -> float:
@@ -78,6 +80,16 @@ def _reason(chosen: Mechanism, candidates: list[Mechanism]) -> str:
     return (
         f"{chosen.name}: {accuracy} ({best.name}) {where}, and its reports are {times} times smaller "
         f"({length}, not {best.report_bytes:,})"
+    )
+
+
+def _too_long(mechanism: Mechanism) -> str:
+    """What to say of reports that devices refuse unless they are told otherwise."""
+    if mechanism.report_bytes <= LONGEST_REPORT:
+        return ""
+    return (
+        f"; devices refuse reports of more than {LONGEST_REPORT:,} bytes unless they are made with "
+        f"most_report_bytes={mechanism.report_bytes}"
     )
 
 

@@ -66,6 +66,7 @@ class DBitFlip(PureMechanism):
     """
 
     name = "dbit"
+    takes_sets = False
 
     def __init__(self, size: int, epsilon: float, width: int = 64, *, answers: int | None = None) -> None:
         most = min(checked_size(size), _MOST)

@@ -1,4 +1,4 @@
-"""The base class of mechanisms that hash the item to one of a few symbols: `olh`, `blh` and `llh`."""
+"""The base class of mechanisms that hash the item to one of a few symbols: `olh`, `blh`, `llh` and `slh`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from localdp.randomness.keystream import Entropy
 from localdp.types import Flags, Indices, Rows
 
 Functions = NDArray[np.uint64]
-"""Hash functions, each as the number that identifies it: a seed (`olh`, `blh`) or a multiplier (`llh`)."""
+"""Hash functions, each as the number that identifies it: a seed (`olh`, `blh`) or a multiplier (`llh`, `slh`)."""
 Symbols = NDArray[np.uint64]
 """Hash values, from 0 to the number of symbols - 1."""
 
@@ -26,8 +26,9 @@ Symbols = NDArray[np.uint64]
 class HashedMechanism(PureMechanism):
     """Draw a hash function, hash the held item to a symbol, and report the function with a perturbed symbol.
 
-    The low `function_bits` bits of a report are the function, the other bits are the symbol. The report supports every
-    item that hashes to its symbol. The function is drawn without looking at the item and so says nothing about it: the
+    The low `function_bits` bits of a report are the function, the other bits are the symbol z. The report supports
+    every item that hashes to one of the symbols z XOR y, for y < `response.among`: to z itself, except with `slh`. The
+    function is drawn without looking at the item and so says nothing about it: the
     report is exactly as private as the randomized response to the symbol, however good or bad the hash is.
     """
 
@@ -48,7 +49,7 @@ class HashedMechanism(PureMechanism):
 
     @property
     def p(self) -> Fraction:
-        return self.response.kept
+        return self.response.among * self.response.kept
 
     @property
     def ratio(self) -> Fraction:
@@ -60,7 +61,8 @@ class HashedMechanism(PureMechanism):
 
     def randomize(self, values: Indices, source: Entropy) -> Rows:
         functions = self.draw(values.size, source)
-        symbols = self.response.perturb(self.hashed(functions, values.astype(np.uint64)), source)
+        hashes = self.hashed(functions, values.astype(np.uint64))
+        symbols = self.response.perturb(hashes ^ source.below(self.response.among, values.size), source)
         return bitstrings.from_integers(functions | symbols << np.uint64(self.function_bits), self.report_bits)
 
     @property
@@ -83,7 +85,11 @@ class HashedMechanism(PureMechanism):
 
     def supports(self, rows: Rows, item: int) -> Flags:
         functions, symbols = self.split(rows)
-        return np.asarray(self.hashed(functions, np.array([item], np.uint64)) == symbols)
+        return self.hits(self.hashed(functions, np.array([item], np.uint64)), symbols)
+
+    def hits(self, hashes: Symbols, reported: Symbols) -> Flags:
+        """Whether reports with these symbols support items with these hashes; arguments broadcast."""
+        return np.asarray(hashes ^ reported < self.response.among)
 
     def channel(self) -> Channel:
         self._check_channel(1 << self.report_bits)
@@ -92,7 +98,11 @@ class HashedMechanism(PureMechanism):
         alphabet = range(self.response.symbols)
         kept, other = (part / functions.size for part in (self.response.kept, self.response.other))
         rows = tuple(
-            tuple(kept if symbol == own else other for symbol in alphabet for own in hashed[:, value].tolist())
+            tuple(
+                kept if hit else other
+                for symbol in alphabet
+                for hit in self.hits(hashed[:, value], np.full(1, symbol, np.uint64)).tolist()
+            )
             for value in range(self.size)
         )
         reports = np.concatenate([functions | np.uint64(symbol << self.function_bits) for symbol in alphabet])

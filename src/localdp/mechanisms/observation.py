@@ -4,6 +4,8 @@ r"""What the counts of n reports say about how many people are in each cell.
 
     fhat_i = (c_i - n q*) / (p* - q*),      Var(fhat_i) = n q*(1-q*) / (p*-q*)^2 + f_i (1 - p* - q*) / (p* - q*).
 
+**Of a sketch** (`Sketched`), items share cells, and the frequencies of others add to the variance (`sketches`).
+
 **Through a channel** (`Through`), a report has one of several outcomes, which need not be cells. Let A_io be the
 probability of outcome o for a person in cell i, and c_o the number of reports with outcome o, so that E(c) = A' f. Of
 the linear estimates fhat = W c with W A' = 1, which are the unbiased ones, we take the one that weighs outcomes by
@@ -28,9 +30,12 @@ import numpy as np
 
 from localdp.errors import InvalidInputError
 from localdp.kernels.debias import debias
+from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.types import Counts, Vector
 
 _LEAST_CONDITION = 1e-10  # below this, relative to the largest, a direction cannot be told from nothing
+_ROUNDS = 6  # of finding heavy items in a sketch and taking away what they add to others
+_HEAVY = 5.0  # deviations
 
 
 class Observation(ABC):
@@ -50,6 +55,11 @@ class Observation(ABC):
         """The variance of the noise of a cell in which nobody is: one for all cells, or one for each."""
 
     @property
+    @abstractmethod
+    def law(self) -> Vector:
+        """The probability of each outcome (a column) for each cell (a row)."""
+
+    @property
     def excess_variance(self) -> float:
         """The variance that each person in a cell adds to that of its estimate."""
         return 0.0
@@ -66,26 +76,13 @@ class Observation(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Supported(Observation):
-    """Counts of the reports that support each cell, of a pure mechanism with p* and q*.
-
-    >>> seen = Supported(np.array([30, 10]), 40, Fraction(3, 4), Fraction(1, 4))
-    >>> seen.frequencies.tolist(), seen.variance
-    ([40.0, 0.0], 30.0)
-    """
+class _ByPair(Observation):
+    """Counts of the reports that support each cell, debiased with p* and q*."""
 
     counts: Counts
     n: int
     p: Fraction
     q: Fraction
-
-    @cached_property
-    def frequencies(self) -> Vector:
-        return debias(self.counts, self.n, self.p, self.q)
-
-    @property
-    def variance(self) -> float:
-        return float(self.n * (self.q * (1 - self.q) / (self.p - self.q) ** 2))
 
     @property
     def excess_variance(self) -> float:
@@ -95,9 +92,88 @@ class Supported(Observation):
     def push(self) -> float:
         return float((1 - self.q) / (self.p - self.q))
 
+
+@dataclass(frozen=True, eq=False)
+class Supported(_ByPair):
+    """Counts of the reports that support each cell, of a pure mechanism with p* and q*.
+
+    >>> seen = Supported(np.array([30, 10]), 40, Fraction(3, 4), Fraction(1, 4))
+    >>> seen.frequencies.tolist(), seen.variance
+    ([40.0, 0.0], 30.0)
+    """
+
+    @cached_property
+    def frequencies(self) -> Vector:
+        return debias(self.counts, self.n, self.p, self.q)
+
+    @property
+    def law(self) -> Vector:
+        p, q = self.probabilities
+        return np.full((self.counts.size, self.counts.size), q) + (p - q) * np.eye(self.counts.size)
+
+    @property
+    def variance(self) -> float:
+        return float(self.n * (self.q * (1 - self.q) / (self.p - self.q) ** 2))
+
     @property
     def probabilities(self) -> tuple[float, float]:
         return float(self.p), float(self.q)
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched(_ByPair):
+    """Counts of the reports that support each item, where items share cells; `sketches` derives it.
+
+    `elsewhere` is q0, `collisions` is v, and `meetings` has the number of pairs (j, l) with the product l a_j, for each
+    element of the field.
+    """
+
+    elsewhere: Fraction
+    collisions: float
+    meetings: Counts
+
+    @property
+    def law(self) -> Vector:
+        together = self.meetings.copy()
+        walsh_hadamard(together)
+        items = np.arange(self.counts.size)
+        shared = (together / self.meetings.sum())[items[:, None] ^ items]
+        return np.asarray(float(self.elsewhere) + float(self.p - self.elsewhere) * shared)
+
+    @cached_property
+    def _solved(self) -> tuple[Vector, float]:
+        """The estimates, and the variance of one that nobody holds."""
+        alone = Supported(self.counts, self.n, self.p, self.q)
+        found, items = alone.frequencies, len(self.counts)
+        heavy = np.zeros(items, bool)
+        for _ in range(_ROUNDS):
+            light = found[~heavy]
+            noise = light.size * alone.variance + self.n * alone.excess_variance
+            squares = (float(light @ light) - noise) / (1 + self.collisions * (items - 1))
+            variance = alone.variance + self.collisions * min(max(squares, self.n / items), float(self.n) ** 2)
+            heavy |= found > _HEAVY * math.sqrt(variance)
+            found = alone.frequencies - self._added_by(np.where(heavy, np.rint(found), 0).astype(np.int64))
+        return found, variance
+
+    def _added_by(self, heavy: Counts) -> Vector:
+        """How many users the heavy items add to each estimate because of the cells that they share with it."""
+        met = np.zeros(len(self.meetings), np.int64)
+        met[: len(heavy)] = heavy
+        walsh_hadamard(met)
+        met *= self.meetings
+        walsh_hadamard(met)
+        share = float((self.q - self.elsewhere) / (self.p - self.elsewhere))  # c
+        expected = share * heavy.sum() + (1 - share) * heavy
+        scale = float((self.p - self.elsewhere) / (self.p - self.q))
+        return np.asarray((met[: len(heavy)] / self.meetings.sum() - expected) * scale)
+
+    @property
+    def frequencies(self) -> Vector:
+        return self._solved[0]
+
+    @property
+    def variance(self) -> float:
+        return self._solved[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +196,10 @@ class Through(Observation):
                 f"the matrix of a channel has a row for each cell, which adds up to 1, and a column for each of the "
                 f"{self.counts.size} outcomes, not the shape {cells} x {outcomes}"
             )
+
+    @property
+    def law(self) -> Vector:
+        return self.matrix
 
     @cached_property
     def weights(self) -> Vector:

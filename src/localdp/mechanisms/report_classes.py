@@ -21,15 +21,18 @@ clones (Feldman, McMillan & Talwar, SODA 2023), with beta nearly that of Wang et
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 from localdp.errors import ChannelTooLargeError
 from localdp.mechanisms.channel import Channel
+
+if TYPE_CHECKING:
+    from localdp.mechanisms.base import Mechanism
 
 _MOST_VALUES = 16  # whose channel is listed, if it is not too large
 _MOST_PAIRS = 4  # of values of a listed channel that are looked at one by one; it takes a second for each
@@ -66,57 +69,29 @@ class Shuffled:
         return cls((neighbours,), (neighbours,))
 
 
-class ShuffledReports(ABC):
-    """The part of every mechanism that speaks of shuffled reports. The default needs the channel, or the ratio."""
+def shuffled_by_channel(mechanism: Mechanism) -> Shuffled:
+    """The classes of a mechanism that says nothing else: by its channel if that is small, otherwise by its ratio."""
+    pairs: tuple[Neighbours, ...] = ()
+    if mechanism.size <= _MOST_VALUES:
+        with suppress(ChannelTooLargeError):
+            pairs = _pairs_of(mechanism.channel())
+    if not pairs:
+        return Shuffled((from_ratio(mechanism.ratio_once),), _told_by_outcomes(mechanism))
+    if len(pairs) <= _MOST_PAIRS:
+        return Shuffled(pairs, pairs)
+    farthest = sorted(pairs, key=variation, reverse=True)[:_MOST_PAIRS]
+    return Shuffled((from_ratio(mechanism.ratio_once, variation(farthest[0])),), tuple(farthest))
 
-    size: int
 
-    def shuffled(self) -> Shuffled:
-        """The classes of reports that matter once nobody knows who sent which."""
-        pairs: tuple[Neighbours, ...] = ()
-        if self.size <= _MOST_VALUES:
-            with suppress(ChannelTooLargeError):
-                pairs = _pairs_of(self.channel())
-        if not pairs:
-            return Shuffled((from_ratio(self.ratio_once),), self._outcomes())
-        if len(pairs) <= _MOST_PAIRS:
-            return Shuffled(pairs, pairs)
-        farthest = sorted(pairs, key=variation, reverse=True)[:_MOST_PAIRS]
-        return Shuffled((from_ratio(self.ratio_once, variation(farthest[0])),), tuple(farthest))
-
-    def _outcomes(self) -> tuple[Neighbours, ...]:
-        """An attack that looks at the outcomes of reports alone."""
-        if self.pure:
-            return (told_by_flag(self.p, self.q, self.q if self.size > 2 else self.p),)
-        values = (0, self.size - 1, self.size // 2 if self.size > 2 else 0)  # far apart, where values have an order
-        chances = zip(*([self.chance(value, o) for o in range(self.outcomes)] for value in values), strict=True)
-        return (tuple(ReportClass(first, second, by, Fraction(0)) for first, second, by in chances if by),)
-
-    @property
-    @abstractmethod
-    def ratio_once(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def pure(self) -> bool: ...
-
-    @property
-    @abstractmethod
-    def p(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def q(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def outcomes(self) -> int: ...
-
-    @abstractmethod
-    def chance(self, item: int, outcome: int) -> Fraction: ...
-
-    @abstractmethod
-    def channel(self) -> Channel: ...
+def _told_by_outcomes(mechanism: Mechanism) -> tuple[Neighbours, ...]:
+    """An attack that looks at the outcomes of reports alone."""
+    size = mechanism.size
+    if mechanism.pure:
+        return (told_by_flag(mechanism.p, mechanism.q, mechanism.q if size > 2 else mechanism.p),)
+    values = (0, size - 1, size // 2 if size > 2 else 0)  # far apart, where values have an order
+    outcomes = range(mechanism.outcomes)
+    chances = zip(*([mechanism.chance(value, o) for o in outcomes] for value in values), strict=True)
+    return (tuple(ReportClass(first, second, by, Fraction(0)) for first, second, by in chances if by),)
 
 
 def two_levels(

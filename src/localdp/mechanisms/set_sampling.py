@@ -39,6 +39,7 @@ element floor(u k / 2^w). No element of it has a probability above 1/k + 2^-w, w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -53,7 +54,6 @@ from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.report_classes import Shuffled, told_by_flag, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
-from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
 
@@ -66,10 +66,8 @@ class SampledResponse(RandomizedResponse):
         super().__init__(size, epsilon, width)
 
     def configure(self) -> None:
-        more = self._set_size * (thresholds.exp_below(self.requested_epsilon) - 1)  # the largest p/q, less 1
-        self.response = SymbolResponse(
-            self.size, thresholds.rounded_down(more / (more + self.size), self.width), self.width
-        )
+        private = SymbolResponse.private(self.size, self.requested_epsilon, self.width, self._set_size)
+        self.response = replace(private, among=1)  # of the element that was drawn
 
 
 class PaddingAndSampling(SetMechanism):

@@ -4,6 +4,9 @@ Report the true symbol with probability t, and otherwise a symbol drawn uniforml
 probability p = t + (1-t)/g and each other symbol (1-t)/g. Their ratio 1 + g t/(1-t) is at most e^epsilon for
 t = (e^epsilon - 1)/(e^epsilon + g - 1), rounded down to truth/2^width.
 
+Where the truth is not one symbol but any of `among`, the device draws one of them first. Each of them then has
+probability t/among + (1-t)/g, and t = among (e^epsilon - 1)/(among (e^epsilon - 1) + g).
+
 The textbook draws one of the g - 1 *other* symbols instead, which gives the same probabilities. Drawing from all g
 symbols needs no look at the true symbol, and it makes the difference p - (1-t)/g = t exact even at a tiny epsilon
 (docs/decisions/0002).
@@ -32,12 +35,14 @@ class SymbolResponse:
     symbols: int
     truth: int
     width: int
+    among: int = 1
+    """How many symbols are true, one of which is drawn."""
 
     @classmethod
-    def private(cls, symbols: int, epsilon: float, width: int) -> SymbolResponse:
+    def private(cls, symbols: int, epsilon: float, width: int, among: int = 1) -> SymbolResponse:
         """The most truthful response that is epsilon-private."""
-        e = thresholds.exp_below(epsilon)
-        return cls(symbols, thresholds.rounded_down((e - 1) / (e + symbols - 1), width), width)
+        more = among * (thresholds.exp_below(epsilon) - 1)
+        return cls(symbols, thresholds.rounded_down(more / (more + symbols), width), width, among)
 
     @property
     def other(self) -> Fraction:
@@ -46,8 +51,8 @@ class SymbolResponse:
 
     @property
     def kept(self) -> Fraction:
-        """The probability that the true symbol is reported."""
-        return Fraction(self.truth, 2**self.width) + self.other
+        """The probability that the true symbol, or a given one of several, is reported."""
+        return Fraction(self.truth, 2**self.width * self.among) + self.other
 
     @property
     def ratio(self) -> Fraction:

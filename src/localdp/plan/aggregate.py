@@ -73,7 +73,7 @@ class Aggregate:
         return self
 
     def estimate(self, *, reports_per_person: float | tuple[float, float] = 1) -> Estimate:
-        """The unbiased estimate of every item's frequency.
+        """The unbiased estimate of every item's frequency; under `wave`, what `calibrate()` needs and nothing more.
 
         `reports_per_person` says how many reports each person has sent, if the same people reported on several days
         and their reports were merged. `n` of the estimate is then the number of people. If it is not known, give the
@@ -91,6 +91,10 @@ class Aggregate:
             raise EmptyError("this aggregate holds no reports yet (n = 0), so there is nothing to estimate")
         mechanism, kept = self.plan.mechanism, self.plan.mechanism.makes_permanent
         seen, limits = mechanism.observe(self.counts, self.n), checked_reports(reports_per_person, self.n)
+        if not mechanism.shows_raw:
+            from localdp.estimate.through_channel import read_counts
+
+            return read_counts(seen, self.plan.domain, self.plan.question, mechanism.name, limits)
         found = seen.frequencies
         reports = bounded_reports(found / self.n, self.n, kept.variance(1), mechanism.variance(1), limits)
         people = max(1, round(self.n / reports))

@@ -30,17 +30,17 @@ from localdp.errors import (
 )
 from localdp.forgery.plausibility import FALSE_ALARMS, Plausibility, plausibility
 from localdp.formats import batch, canonical_json
+from localdp.formats.notebook import facts_html
 from localdp.frozen import Frozen
 from localdp.held import Held, OneEach
 from localdp.item_sets import ItemSets
 from localdp.items import Item
 from localdp.mechanisms import Mechanism, create, kind_named
-from localdp.notebook import facts_html
 from localdp.plan.aggregate import Aggregate
 from localdp.plan.limits import Limits
 from localdp.plan.part_key import PartKey
 from localdp.plan.reports import Reports
-from localdp.questions import Choice, Choices, Question, domain_with, question_in
+from localdp.questions import Choice, Choices, Question, Scale, domain_with, question_in
 from localdp.randomness import keystream
 from localdp.table import printable
 from localdp.types import Indices, Progress
@@ -54,10 +54,9 @@ class Plan(Frozen):
     """The question, the mechanism and the privacy budget epsilon, shared by devices, collector and analyst.
 
     `domain` is a list of items, the number of items (then they are 0, 1, 2 and so on), or a question, such as
-    `Choice(items)`; the attribute `domain` has the items that are counted. `mechanism` is a name: `grr`,
-    `sue`, `oue`, `ss`, `olh`, `blh`, `llh`, `hr`, `dbit` or `auto`; the attribute `why` gives the reason for the
-    choice. A plan cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other
-    fingerprints.
+    `Choice(items)`; the attribute `domain` has the items that are counted. `mechanism` is a name that
+    `localdp.mechanisms` lists, such as `oue`, or `auto`; the attribute `why` gives the reason for the choice. A plan
+    cannot be changed. Its `fingerprint` identifies it: plans with other parameters have other fingerprints.
 
     With `once`, devices can be asked again and again: every report perturbs a permanent response once more. Then
     `epsilon` is what all reports of a device reveal together, and `once`, which must be smaller, is what one of them
@@ -98,7 +97,7 @@ class Plan(Frozen):
         part: PartKey | None = None,
     ) -> None:
         brought = mechanism.options() if isinstance(mechanism, Mechanism) else {"set_size": set_size}
-        self.question = _asked(domain, other, set_size, brought.get("set_size"))
+        self.question = _asked(domain, other, set_size, brought)
         self.domain = self.question.cells
         if not isinstance(domain, Domain | Question):
             _warn_of_lookalikes(self.domain)
@@ -195,9 +194,13 @@ class Plan(Frozen):
 
     def privatize_held(self, held: Held, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """Like `privatize`, with the indices of what users hold instead of their values."""
+        return self.privatize_from(held, _source(seed), progress=progress)
+
+    def privatize_from(self, held: Held, source: keystream.Entropy, *, progress: Progress | None = None) -> Reports:
+        """Like `privatize_held`, with noise from this source."""
         if not held.users:
             raise EmptyError(f"no values were given: give {self.question.words.answer} for each user")
-        return Reports._trusted(self, self.mechanism.answer(held, _source(seed), progress=progress))
+        return Reports.of_checked_rows(self, self.mechanism.answer(held, source, progress=progress))
 
     def privatize_sets(self, sets: ItemSets, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """Like `privatize` under a plan with `set_size`, with the indices of the items instead of the items."""
@@ -333,16 +336,19 @@ def _asked(
     domain: Question | Domain | int | Iterable[Item],
     other: Item | None,
     set_size: int | None,
-    most: int | None,
+    options: Mapping[str, Any],
 ) -> Question:
-    """The question that was given, or the one that items, a catch-all and a set size make.
+    """The question that was given, or the one that items, a catch-all and options make.
 
-    `most` is the set size that was given, or that of the mechanism if one was given instead.
+    The options are those that were given, or those of the mechanism if one was given instead.
     """
     if isinstance(domain, Question):
         if other is not None or set_size is not None:
             raise InvalidInputError("a question brings its own catch-all and set size: leave out other and set_size")
         return domain
+    most, ordered = options.get("set_size"), options.get("ordered")
+    if ordered is not None and domain in (ordered, ordered + 1):  # the mechanism's own cells, and perhaps one apart
+        return Scale(0, ordered - 1, other=None if domain == ordered else "other")
     cells = domain_with(domain, other)
     return Choice(cells) if most is None else Choices(cells, most)
 
@@ -354,8 +360,11 @@ def _check_given(mechanism: Mechanism, others: tuple[object, ...], question: Que
         )
     if mechanism.width != 64:
         raise InvalidInputError("a plan needs a mechanism of 64 bits; narrower ones are for checks that enumerate")
-    if mechanism.options().get("set_size") != question.options().get("set_size"):
+    asked = question.options()
+    if mechanism.options().get("set_size") != asked.get("set_size"):
         raise InvalidInputError(f"{mechanism!r} does not fit the question {question!r}: their set sizes differ")
+    if mechanism.options().get("ordered", asked.get("ordered")) != asked.get("ordered"):
+        raise InvalidInputError(f"{mechanism!r} does not fit the question {question!r}: it is for a Scale")
     known, made = kind_named(mechanism.name), mechanism.named_kind
     if known is not None and known is not made:
         same = known.__qualname__ == made.__qualname__

@@ -47,8 +47,8 @@ class Reports(Frozen):
         self._freeze()
 
     @classmethod
-    def _trusted(cls, plan: Plan, rows: Rows) -> Reports:
-        """Reports from rows that were just made here or are checked already, without another check."""
+    def of_checked_rows(cls, plan: Plan, rows: Rows) -> Reports:
+        """Reports from rows that were made here or checked before: they are not checked again."""
         reports = object.__new__(cls)
         rows.setflags(write=False)
         reports.plan = plan
@@ -76,7 +76,7 @@ class Reports(Frozen):
     def __getitem__(self, part: slice) -> Reports:
         if not isinstance(part, slice):
             raise TypeError("reports are taken by slices, such as reports[10:20]")
-        return Reports._trusted(self.plan, self.rows[part])
+        return Reports.of_checked_rows(self.plan, self.rows[part])
 
     def __repr__(self) -> str:
         return f"<Reports of {len(self)} users under {self.plan!r}>"

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from localdp.priors.base import FittedPrior, Prior, frozen_parameters
-from localdp.priors.bulk import FEW, Bulk
+from localdp.priors.bulk import FEW, Bulk, log_scatter
 from localdp.priors.cells import CellPrior
 from localdp.priors.divisions import Divisions
 from localdp.priors.explained import Explained
@@ -73,6 +73,7 @@ class Auto(Prior):
             masses[smooth.name] = cells.masses(smooth)
             visible = observations.count_above(VISIBLE)
             log_weights[smooth.name] = smooth.log_evidence + 2 * np.log(visible + NONE_VISIBLE)
+            log_weights[smooth.name] += float(log_scatter(observations, cells, masses[smooth.name]))
             without = _average(masses, log_weights)
             reference = CellPrior("average", observations.n, cells=cells, log_masses=without)
             others, core = float(logsumexp(list(log_weights.values()))), core_log_likelihood(reference, observations)

@@ -18,11 +18,14 @@ weight, and the second half of it (less among very few items, and among many):
 Few items, or much noise, cannot determine these numbers. So they are not fitted: the prior is the average over a grid
 of them, each weighted by how likely it makes the estimates and the known total,
 
-    p(estimates, total | member of the grid)  =  prod_i p(fhat_i)  *  N(total; M, V),
+    p(estimates | total, member of the grid)  =  prod_i p(fhat_i)  *  N(total; M, V) / p(total | member),
 
-where M and V are the mean and the variance of the sum of all frequencies, given the estimates. Small spreads are given
-little weight beforehand (like the third power of the spread, or the first if others are rare). Items that many people
-choose from are hardly ever held equally often, and intervals that take them to be so are too short.
+where M and V are the mean and the variance of the sum of all frequencies, given the estimates. The last factor is fair
+to members that say little about the total beforehand, such as that a few items hold nearly everybody: a sum that
+scatters by S has a density of about 1/S there, and no sum of n users scatters by more than n. (Without it, the first
+of 900 items would need five deviations of the noise instead of four to be believed.) Small spreads are given little
+weight beforehand (like the square of the spread). Items that many people choose from are hardly ever held equally
+often, and intervals that take them to be so are too short.
 """
 
 from __future__ import annotations
@@ -63,6 +66,9 @@ HELD, HELD_WEIGHT = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3), 0.1
 SEVERAL = 5
 """Among fewer items than this, less weight is given beforehand to items that stand apart: of two items, none does."""
 
+USUAL_SPREAD = 0.7
+"""The spread of all frequencies with which the evidence of a member is comparable with that of other priors."""
+
 FEW = 32
 """Among fewer items than this, no curve is learnt."""
 
@@ -99,12 +105,12 @@ def _grid(items: int) -> _Grid:
     empty = [(1.0, 0.0, h, e) for h in HELD for e in EXPONENTS[:3:2]]
     apart *= 1 - HELD_WEIGHT
     for group, share, power in (
-        (together, 1 - apart - HELD_WEIGHT, 3),
-        (rare, apart * rarely, 1),
-        (frequent, apart * (1 - rarely), 3),
+        (together, 1 - apart - HELD_WEIGHT, 2),
+        (rare, apart * rarely, 0),
+        (frequent, apart * (1 - rarely), 2),
     ):
         spreads = np.array([row[1] for row in group])
-        steps = np.log(spreads**power / (1 + spreads**2) ** ((power + 1) / 2))  # of the logarithm of the spread
+        steps = np.log(spreads**power / (1 + spreads**2) ** (power / 2 + 1))  # of the logarithm of the spread
         log_weights.append(steps - logsumexp(steps) + np.log(max(share, 1e-300)))
     log_weights.append(np.full(len(empty), np.log(HELD_WEIGHT / len(empty))))
     return _Grid(np.array(together + rare + frequent + empty), np.concatenate(log_weights))
@@ -191,6 +197,15 @@ def _normalized(cumulative: Vector) -> Vector:
 
 
 def _log_evidence(observations: Observations, cells: Cells, masses: Vector) -> Vector:
-    """log p(estimates, total) under each distribution of the grid."""
+    """log p(estimates | total) under each distribution of the grid, up to a constant."""
     found = Explained.by(observations, cells, masses)
-    return np.asarray(found.log_likelihood - 0.5 * found.score**2 - 0.5 * np.log(found.sum_variance))
+    logs = found.log_likelihood - 0.5 * found.score**2 - 0.5 * np.log(found.sum_variance)
+    return np.asarray(logs + log_scatter(observations, cells, masses))
+
+
+def log_scatter(observations: Observations, cells: Cells, masses: Vector) -> Vector:
+    """The log-deviation of the sum of all frequencies beforehand, over that of frequencies with the usual spread."""
+    k, d, n = cells.middles, observations.d, float(observations.n)
+    variance = np.minimum(d * (masses @ k**2 - (masses @ k) ** 2), n**2) + observations.total_variance
+    usual = (USUAL_SPREAD * n) ** 2 / d + observations.total_variance
+    return np.asarray(0.5 * np.log(np.maximum(variance, 1.0) / usual))

@@ -17,6 +17,10 @@ Bootstrap based goodness-of-fit-tests, Metrika 1993): draw frequencies from the 
 again in the same way, and compute the statistic. The p-value is the share of all these statistics, the real one
 included, that are at least as large as the real one.
 
+**Power.** A family that is not contradicted may be right, or there may be too few items or too much noise to tell. So
+another family can be named: it is fitted to the same estimates, surveys are drawn from it, and the power is the share
+of them in which the test would reject the first family at 5%.
+
 The noise of different items is taken as independent and Gaussian, as everywhere in Calibrate.
 """
 
@@ -61,6 +65,10 @@ class GoodnessOfFit:
     p_value: float
     prior: FittedPrior
     replicates: int
+    against: str | None = None
+    """The other family that `power` is about, if one was named."""
+    power: float | None = None
+    """How often the test rejects the family at 5%, if the frequencies come from the other one."""
 
     @property
     def family(self) -> str:
@@ -73,6 +81,7 @@ class GoodnessOfFit:
         return (
             f"{self.family} ({self.prior.method}) {verdict}: the statistic is {self.statistic:.3g}, and "
             f"{larger} of {self.replicates} simulated surveys have a larger one (p = {self.p_value:.2g})"
+            + ("" if self.power is None else f"; it would notice {self.against} in {self.power:.0%} of such surveys")
         )
 
 
@@ -83,6 +92,7 @@ def goodness_of_fit(
     prior: Prior | FittedPrior,
     method: str | None = None,
     *,
+    against: Prior | FittedPrior | None = None,
     replicates: int = REPLICATES,
     seed: int = 0,
     progress: Progress | None = None,
@@ -96,27 +106,39 @@ def goodness_of_fit(
         raise InvalidInputError("a fitted prior is used as it is: it takes no method")
     usable = noise.usable(n)
 
-    def fitted(seen: Vector, users: int) -> FittedPrior:
-        if isinstance(prior, FittedPrior):
-            return prior
-        assumed = noise.without_excess if prior.constant_noise else noise
-        return prior.fit(observations_of(seen, assumed, users, users), method)
+    def fitted(family: Prior | FittedPrior, method: str | None, seen: Vector, users: int) -> FittedPrior:
+        if isinstance(family, FittedPrior):
+            return family
+        assumed = noise.without_excess if family.constant_noise else noise
+        return family.fit(observations_of(seen, assumed, users, users), method)
 
-    observed = fitted(estimates, n)
+    observed = fitted(prior, method, estimates, n)
     predicted = Predictive.of(observed, usable)
-    streams = np.random.SeedSequence(checked_seed(seed)).spawn(count + 1)
+    surveys = count if against is None else 2 * count
+    streams = np.random.SeedSequence(checked_seed(seed)).spawn(surveys + 1)
     points = _points(predicted, estimates.size, np.random.default_rng(streams[0]))
     real = discrepancy(estimates, predicted, points)
-    larger = 0
-    for done, stream in enumerate(streams[1:], 1):
-        frequencies, drawn = predicted.draw(estimates.size, np.random.default_rng(stream))
-        # Every simulated user holds one item, so the number of users is the sum of the frequencies.
-        again = fitted(drawn, max(1, int(frequencies.sum())))
-        simulated = predicted if again is observed else Predictive.of(again, usable)
-        larger += discrepancy(drawn, simulated, points) >= real
-        if progress:
-            progress(done, count)
-    return GoodnessOfFit(real, (1 + larger) / (count + 1), observed, count)
+
+    def simulated(truth: Predictive, first: int) -> Vector:
+        """The statistics of surveys that are drawn from this truth."""
+        found = np.empty(count)
+        for place in range(count):
+            frequencies, drawn = truth.draw(estimates.size, np.random.default_rng(streams[1 + first + place]))
+            # Every simulated user holds one item, so the number of users is the sum of the frequencies.
+            again = fitted(prior, method, drawn, max(1, int(frequencies.sum())))
+            found[place] = discrepancy(drawn, predicted if again is observed else Predictive.of(again, usable), points)
+            if progress:
+                progress(first + place + 1, surveys)
+        return found
+
+    null = simulated(predicted, 0)
+    p_value = (1 + int((null >= real).sum())) / (count + 1)
+    if against is None:
+        return GoodnessOfFit(real, p_value, observed, count)
+    other = fitted(against, None, estimates, n)
+    theirs = simulated(Predictive.of(other, usable), count)
+    rejected = (1 + (null >= theirs[:, None]).sum(axis=1)) / (count + 1) <= UNLIKELY
+    return GoodnessOfFit(real, p_value, observed, count, other.name, float(rejected.mean()))
 
 
 def discrepancy(estimates: Vector, predicted: Predictive, points: Vector) -> float:

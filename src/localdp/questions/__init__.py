@@ -4,6 +4,7 @@
 |---|---|---|
 | `choice` | `Choice` | one of a list |
 | `choices` | `Choices` | several of a list |
+| `scale` | `Scale` | a number |
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from localdp.errors import PlanError
 from localdp.questions.base import Question, Words
 from localdp.questions.choice import Choice, domain_with
 from localdp.questions.choices import Choices
+from localdp.questions.scale import Scale
 from localdp.registry import Registry
 
-__all__ = ["QUESTIONS", "Choice", "Choices", "Question", "Words", "domain_with", "question_in", "register"]
+__all__ = ["QUESTIONS", "Choice", "Choices", "Question", "Scale", "Words", "domain_with", "question_in", "register"]
 
-QUESTIONS: dict[str, type[Question]] = {kind.name: kind for kind in (Choice, Choices)}
+QUESTIONS: dict[str, type[Question]] = {kind.name: kind for kind in (Choice, Choices, Scale)}
 """The kinds of questions of the library, by name."""
 
 _Kind = TypeVar("_Kind", bound=type[Question])

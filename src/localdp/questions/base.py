@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from localdp.domain import Domain
+from localdp.errors import InvalidInputError
 from localdp.frozen import Frozen
 from localdp.held import Held
 from localdp.items import typed
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
+    from localdp.structures import Structure
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,10 @@ class Words:
     """What one person answers: "one item", "one set of items"."""
     example: str
     """Such an answer, as it is written in Python."""
+
+
+NO_ANSWER = "no answer"
+"""What the cell of people who do not answer is called, unless an item has this name."""
 
 
 class Question(Frozen, ABC):
@@ -71,9 +77,22 @@ class Question(Frozen, ABC):
         """Whether every value has a cell. If not, staying silent tells that a value has none."""
         return self.cells.other is not None
 
+    def taking_everything(self) -> Question:
+        """This question, if every value has a cell; otherwise the same with one more cell, the last, for the others."""
+        if self.takes_everything:
+            return self
+        raise InvalidInputError(
+            f"{self!r} has no cell for people who do not answer: give it one, such as other='no answer'"
+        )
+
     def total(self, n: int) -> int | None:
         """The sum of the frequencies of all cells among n people; None if it is not known."""
         return n
+
+    @property
+    def structure(self) -> Structure | None:
+        """How the cells belong together, if that is known: `calibrate()` uses it unless it is told otherwise."""
+        return None
 
     def options(self) -> dict[str, Any]:
         """What mechanisms for this question are made with, besides the number of cells and epsilon."""

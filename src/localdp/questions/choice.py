@@ -8,7 +8,7 @@ from typing import Any, Self
 from localdp.domain import Domain
 from localdp.held import Held, OneEach
 from localdp.items import Item
-from localdp.questions.base import Question, Words
+from localdp.questions.base import NO_ANSWER, Question, Words
 
 
 class Choice(Question):
@@ -34,6 +34,9 @@ class Choice(Question):
     def read_one(self, value: Any) -> tuple[int, ...]:
         return (self.cells.index(value),)
 
+    def taking_everything(self) -> Question:
+        return self if self.takes_everything else Choice(with_one_more(self.cells))
+
     def details(self) -> dict[str, Any]:
         return self.cells.to_json()
 
@@ -52,3 +55,17 @@ def domain_with(items: Domain | int | Iterable[Item], other: Item | None) -> Dom
     if other is None:
         return items
     return Domain(items.size if isinstance(items.items, range) else items.items, other)
+
+
+def with_one_more(cells: Domain) -> Domain:
+    """These cells and a catch-all, the last one, for people who do not answer.
+
+    >>> with_one_more(Domain(["yes", "no"]))
+    Domain(['yes', 'no', 'no answer'], 3 items, other='no answer')
+    """
+    if isinstance(cells.items, range):
+        return Domain(cells.size + 1, cells.size)
+    label = NO_ANSWER
+    while label in cells.items:
+        label = f"({label})"
+    return Domain(cells.items, label)

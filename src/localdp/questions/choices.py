@@ -11,7 +11,7 @@ from localdp.item_sets import ItemSets
 from localdp.items import Item, typed
 from localdp.mechanisms.set_base import checked_set_size
 from localdp.questions.base import Question, Words
-from localdp.questions.choice import domain_with
+from localdp.questions.choice import domain_with, with_one_more
 
 
 class Choices(Question):
@@ -32,6 +32,9 @@ class Choices(Question):
 
     def read(self, values: Any) -> Held:
         return ItemSets.read(values, self.cells)
+
+    def taking_everything(self) -> Question:
+        return self if self.takes_everything else Choices(with_one_more(self.cells), self.most)
 
     def typed(self, text: str) -> list[Item]:
         return [typed(part.strip(), self.cells.items) for part in text.split(";") if part.strip()]

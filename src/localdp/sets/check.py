@@ -6,17 +6,11 @@ whose number is drawn without the set, so a survey tells what one of its rounds 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
-from localdp.checks.failure import require
-from localdp.checks.privacy import LONGEST_TAPE, narrower
+from localdp.checks.privacy import require_private_path
 from localdp.checks.sets import repeated
-from localdp.checks.tapes import Law, bits_read
 from localdp.mechanisms import Mechanism
-from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.sets.candidates import Itemset
 from localdp.sets.rounds import Round
@@ -24,7 +18,6 @@ from localdp.types import Indices, Rows
 
 _ITEMS = 3
 _EPSILONS = (2.0,)
-_WIDEST = 6  # bits of a probability
 _CANDIDATES: tuple[tuple[Itemset, ...] | None, ...] = (None, ((1,), (0, 1)), ((0, 1, 2), (1, 2), (2,)))
 _SET_SIZES = (1, 2)
 
@@ -43,42 +36,10 @@ def check_survey(kind: type[Round] = Round) -> None:
                 _require_private(asked, epsilon)
 
 
-@dataclass(frozen=True)
-class _Path:
-    """The whole path of a device: the place of a set in a list -> report."""
-
-    asked: Round
-    mechanism: Mechanism
-    sets: list[tuple[int, ...]]
-
-    @property
-    def width(self) -> int:
-        return self.mechanism.width
-
-    def randomize(self, places: Indices, source: Entropy, /) -> Rows:
-        return self.asked.rows(repeated(self.sets[places[0]], places.size), source, self.mechanism)
-
-
 def _require_private(asked: Round, epsilon: float) -> None:
     sets = [held for size in range(_ITEMS + 1) for held in combinations(range(_ITEMS), size)]
-    narrow = next(narrower(asked.plan.mechanism, _WIDEST, LONGEST_TAPE), None)
-    require(narrow is not None, f"{asked!r} reads too many random bits to try every input")
-    assert narrow is not None  # noqa: S101 (for the type checker)
-    path = _Path(asked, narrow, sets)
-    laws = [Law(path, place, bits_read(path)) for place in range(len(sets))]
-    for held, law in zip(sets, laws, strict=True):
-        require(
-            np.array_equal(law.read, laws[0].read),
-            f"{asked!r} does not read as many random bits for the set {held} as for the empty set",
-        )
-    probabilities = [law.probabilities for law in laws]
-    reports = set().union(*probabilities)
-    missing = [(held, report) for held, p in zip(sets, probabilities, strict=True) for report in reports - set(p)]
-    require(
-        not missing, f"{asked!r}: some sets send reports that the set {missing[0][0] if missing else ()} never sends"
-    )
-    worst = max(max(p[report] for p in probabilities) / min(p[report] for p in probabilities) for report in reports)
-    require(
-        worst <= thresholds.exp_below(epsilon),
-        f"{asked!r} leaks: over all sets its reports have epsilon {thresholds.log(worst)}, and {epsilon} was asked for",
-    )
+
+    def randomize(mechanism: Mechanism, places: Indices, source: Entropy) -> Rows:
+        return asked.rows(repeated(sets[places[0]], places.size), source, mechanism)
+
+    require_private_path(asked, asked.plan.mechanism, sets, randomize, epsilon, "the set")

@@ -34,6 +34,7 @@ from localdp.sets.state import State
 from localdp.studies.places import Places, Span, spans
 from localdp.studies.series import LEAST_REPORTS, Series
 from localdp.studies.tally import Tally
+from localdp.table import Table
 from localdp.types import Vector
 from localdp.validation import checked_amount, checked_epsilon, checked_users
 
@@ -131,6 +132,9 @@ class Survey(Series):
             "shares": list(self.shares),
         }
 
+    def read_by_people(self) -> tuple[Any, ...]:
+        return tuple(self.domain.items)
+
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         given = dict(document)
@@ -207,6 +211,12 @@ class Survey(Series):
         return found(
             self.domain, state.candidates, aggregate, state.count_seen, state.count_doubt, users, self.top, state.kept
         )
+
+    def so_far(self) -> Table:
+        """The candidates, the likeliest first, once there are some; their shares are known at the end."""
+        items = self.domain.items
+        names = [" + ".join(str(items[place]) for place in itemset) for itemset in self._state.candidates]
+        return Table({"item": names[: self.top]}, f"so far, after {self.number} rounds")
 
     def state(self) -> dict[str, Any]:
         return {"state": self._state.document()}

@@ -7,13 +7,11 @@ of that text.
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import Any, Self
 
 from localdp.domain import Domain
-from localdp.errors import LocalDPError, PlanError
-from localdp.formats import canonical_json
+from localdp.errors import PlanError
 from localdp.item_sets import ItemSets
 from localdp.mechanisms import Mechanism
 from localdp.plan import Plan
@@ -24,7 +22,6 @@ from localdp.studies import series
 from localdp.studies.places import Places, Span
 from localdp.types import Rows
 
-_FORMAT = "localdp-sets-round/1"
 SIZE, SET = "size", "set"
 ROUNDS = 4
 _QUESTIONS: dict[str, type[OfSet]] = {SIZE: Sizes, SET: Members}
@@ -36,6 +33,9 @@ class Round(series.Round):
     `candidates` is None if the round asks about all items. `domain` has the items of the survey, which are not in the
     document, and `span` the places that are asked; without them, values are numbers of items, and everybody is asked.
     """
+
+    format = "localdp-sets-round/1"
+    of = "survey of sets"
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Round(series.Round):
 
     def document(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
+            "format": self.format,
             "survey": self.survey,
             "round": self.number,
             "asks": self.asks,
@@ -117,40 +117,20 @@ class Round(series.Round):
 
         A device gives its limits, as for `Plan.from_json`: a round that asks for more is a `PlanLimitError`.
         """
-        try:
-            document = canonical_json.loads(text)
-            limits = {"most_epsilon": most_epsilon, "most_report_bytes": most_report_bytes}
-            plan = Plan.from_json(canonical_json.dumps(document["plan"]), **limits)  # type: ignore[arg-type]
-            _check_numbers(document)
-            items = document["items"]
-            candidates = _candidates(document["candidates"], items)
-            made = cls(document["survey"], document["round"], document["asks"], candidates, items, plan)
-            same = made.to_json() == canonical_json.dumps(document)
-        except LocalDPError:
-            raise
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-            raise PlanError("this is not a round of a survey of sets: it is not text in JSON") from None
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise PlanError(f'this is not a round of a survey of sets: it is not a document "{_FORMAT}"') from None
-        if not same:
-            raise PlanError("this round was altered")
-        return made
+        return cls._read(text, most_epsilon, most_report_bytes)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], plan: Plan, **known: Any) -> Self:
+        study, number, items = cls._study_in(document, "survey"), document["round"], document["items"]
+        if type(items) is not int or items < 1 or not 0 <= number < ROUNDS or document["asks"] not in (SIZE, SET):
+            raise ValueError("its numbers are impossible")
+        candidates = _candidates(document["candidates"], items)
+        return cls(study, number, document["asks"], candidates, items, plan, **known)
 
     def __repr__(self) -> str:
         what = f"{self.items:,} items" if self.candidates is None else f"{len(self.candidates):,} candidates"
         wanted = "how many" if self.asks == SIZE else "which"
         return f"<Round {self.number}: {wanted} of {what} a user holds, by {self.plan.mechanism.name}>"
-
-
-def _check_numbers(document: dict[str, Any]) -> None:
-    """A round, and the survey that it belongs to, are numbers and texts of the right kinds."""
-    whole = all(type(document[name]) is int and document[name] >= 0 for name in ("round", "items"))
-    if not whole or document["format"] != _FORMAT or document["asks"] not in (SIZE, SET) or document["items"] < 1:
-        raise ValueError
-    if document["round"] >= ROUNDS:
-        raise ValueError
-    if not isinstance(document["survey"], str) or len(bytes.fromhex(document["survey"])) != 32:
-        raise ValueError
 
 
 def _candidates(given: Any, items: int) -> Candidates | None:

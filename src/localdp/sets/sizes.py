@@ -6,10 +6,12 @@ estimated shares r_s of the sizes give, for every set size m, the share of all h
     seen(m) = sum_s r_s min(s, m) / sum_s r_s s,
 
 because every holding of a set with s > m items counts as m/s. The largest classes weigh most in the sums, and mostly
-hold nothing but noise. So those at the end are left out whose shares, single and together, are below two standard
-errors, and the others are projected (norm-sub). Where little is known, large sets are thus overlooked, seen(m) is too
-large and the estimates are too low. Its error counts the first four classes that were left out, too. With the variance
-v of a share, it is
+hold nothing but noise: one of a dozen that is two standard errors above 0 by chance may double the mean size. So beyond
+the last class whose share is four standard errors above 0, shares are taken to fall. The estimates that fall and are
+nearest to theirs are averages over runs of neighbouring classes (isotonic regression), and runs at the end are left out
+whose average is below two standard errors of its own. The rest is projected (norm-sub). Where little is known, large
+sets are thus overlooked, seen(m) is too large and the estimates are too low. Its error counts the first four classes
+that were left out, too. With the variance v of a share, it is
 
     Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
@@ -36,6 +38,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from localdp.errors import EpsilonError
 from localdp.estimate import Estimate
@@ -45,10 +48,10 @@ from localdp.types import Indices, Vector
 _SMALLEST = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 31, 51, 101, 201)
 """The smallest size of each class."""
 _SET_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-_SURE, _STANDS_OUT = 2.0, 1.5  # standard errors
+_SURE, _LIKELY, _STANDS_OUT = 4.0, 2.0, 1.5  # standard errors
 _IN_DOUBT = 4  # classes beyond the last that is sure, which may hold users as well
 _LARGEST_MEAN = 1.5
-"""The sets of the last class have on average this many times its smallest size, for want of anything better."""
+"""The last class is taken to end at this many times its smallest size, for want of anything better."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,13 @@ class SizeClasses:
     def law(self, estimate: Estimate) -> SizeLaw:
         """The shares of the sizes, from the estimated number of users in each class."""
         shares, error = estimate.frequencies / estimate.n, estimate.std_error / estimate.n
-        from_here = np.cumsum(shares[::-1])[::-1]  # of this class and all larger ones
-        together = from_here > _SURE * error * np.sqrt(np.arange(shares.size, 0, -1))
-        large = np.flatnonzero((shares > _SURE * error) | together)
-        kept = 2 if not large.size else max(2, int(large[-1]) + 1)
-        some = Estimate(estimate.frequencies[:kept], n=estimate.n, variance=estimate.std_error**2)
+        kept = 1 + max(1, int(np.flatnonzero(shares > _SURE * error).max(initial=0)))
+        if kept < shares.size:
+            falling = isotonic_regression(shares[kept:], increasing=False)
+            ends, sizes = falling.blocks[1:], np.diff(falling.blocks)
+            likely = ends[falling.x[ends - 1] > _LIKELY * error / np.sqrt(sizes)]
+            shares[kept:], kept = falling.x, kept + int(likely.max(initial=0))
+        some = Estimate(shares[:kept] * estimate.n, n=estimate.n, variance=estimate.std_error**2)
         law = np.zeros(min(shares.size, kept + _IN_DOUBT))
         law[:kept] = np.asarray(some.project("norm-sub").frequencies) / estimate.n
         return SizeLaw(self.typical[: law.size], law, error)

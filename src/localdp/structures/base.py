@@ -98,6 +98,11 @@ class Structure(ABC):
         """The grounds that are averaged by evidence: one, unless a structure knows several kinds."""
         return (self.ground(cells),)
 
+    def in_order(self, cells: int) -> int:
+        """How many of the first cells have an order."""
+        del cells
+        return 0
+
     def check(self, cells: int) -> None:
         """Raise `InvalidInputError` if a table with so many cells cannot have this structure."""
         if cells < 2:

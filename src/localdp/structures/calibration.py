@@ -9,16 +9,18 @@ import numpy as np
 
 from localdp.priors import Noise, NoiseByItem
 from localdp.structures.base import FREE, Ground, Structure
+from localdp.structures.compressed import Compressed
 from localdp.structures.deviations import TAUS, Deviations
 from localdp.structures.exchangeable import ExchangeablePart
 from localdp.structures.few_cells import FEW, SummedPart
 from localdp.structures.field import Field, NotPositiveError
 from localdp.structures.fit import MANY, first_sites, fit
 from localdp.structures.laplace import Table, ground_covariance, laplace_fit
-from localdp.structures.likelihood import CellLikelihood, Likelihood
+from localdp.structures.likelihood import CellLikelihood, ChannelLikelihood, Likelihood
 from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
 from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
+from localdp.structures.through_channel import SlowGround, channel_fit
 from localdp.types import Vector
 
 LEAST_SHARE = 1e-3
@@ -32,6 +34,8 @@ _RHO = 0.02
 _SEQUENCES = 16
 POINTS_OF_FEW = 24
 """Fits that one search of a few cells makes, at most."""
+LEAST_OF_FEW = 0.05
+"""Fits of a few cells with less than this share of the largest weight are left out."""
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
 
 FitAt = Callable[[Point, Part | None], Part]
@@ -46,19 +50,30 @@ def structured(
     """
     structure.check(likelihood.cells)
     everything = []
+    compressed = Compressed.of(likelihood) if isinstance(likelihood, ChannelLikelihood) else None
     for ground in structure.grounds(likelihood.cells):
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
         elif isinstance(likelihood, CellLikelihood):
             fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
+        elif compressed is not None and len(ground.penalties) == 1:
+            fit_at = _through_a_channel(ground, compressed, start)
         else:
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
         everything.append(averaged(fit_at, len(ground.penalties), begin, most))
-    return joined(everything)
+    found = joined(everything)
+    return found if likelihood.cells > FEW else _finished(found)
+
+
+def _finished(found: Averaged[Part]) -> Averaged[Part]:
+    """Fits of a few cells with all their points; those that hardly matter are left out."""
+    kept = np.flatnonzero(found.weights > LEAST_OF_FEW * found.weights.max())
+    weights = found.weights[kept] / found.weights[kept].sum()
+    return Averaged(tuple(found.fits[place].finished() for place in kept), weights, found.evidence)
 
 
 def _points(cells: int) -> int:
@@ -107,6 +122,20 @@ def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total:
             law = Deviations(TAUS[point[-1]], _RHO)
             return laplace_fit(likelihood, Table(total), start, ground, field.ground.doubts, law, eta)
         except (NotPositiveError, np.linalg.LinAlgError):
+            return Unusable()
+
+    return fit_at
+
+
+def _through_a_channel(ground: Ground, seen: Compressed, start: Vector) -> FitAt:
+    """Fits where counts come through a channel."""
+    slow = SlowGround.of(ground)
+
+    def fit_at(point: Point, near: Part | None) -> Part:
+        (strength,) = strengths_at(point, ground.strengths)
+        try:
+            return channel_fit(seen, slow, start, strength, TAUS[point[-1]], getattr(near, "eta", start))
+        except np.linalg.LinAlgError:
             return Unusable()
 
     return fit_at
@@ -166,6 +195,22 @@ def calibration(
     return Calibration(structure, posterior, share, (_note(structure, found, gain, share),))
 
 
+def channel_calibration(structure: Structure, counts: Vector, channel: Vector) -> Calibration:
+    """The posterior under a structure, from counts of outcomes whose law is `channel` (a column for each cell)."""
+    total = float(counts.sum())
+    found = structured(structure, ChannelLikelihood(counts, channel), total)
+    posterior = StructuredPosterior(found.fits, found.weights, total, total)
+    return Calibration(structure, posterior, 1.0, (f"{structure.name}: {_single(found)}",))
+
+
+def _single(found: Averaged[Part]) -> str:
+    """How single cells differ from the structure."""
+    tau = float(found.weights @ np.array([part.tau for part in found.fits]))
+    out = float(found.weights @ np.array([part.rho for part in found.fits]))
+    single = f"single cells deviate from it by about {np.expm1(tau):.0%}"
+    return f"{single}{f', and {out:.1%} of them stand out' if out else ''}"
+
+
 def _note(structure: Structure, found: Averaged[Part], gain: float, share: float) -> str:
     """What the data think of the structure."""
     if share >= 0.99:
@@ -174,10 +219,7 @@ def _note(structure: Structure, found: Averaged[Part], gain: float, share: float
         verdict = "the data do not have this structure, and it is not used"
     else:
         verdict = "the data do not say clearly whether they have this structure, and it is used in part"
-    tau = float(found.weights @ np.array([part.tau for part in found.fits]))
-    out = float(found.weights @ np.array([part.rho for part in found.fits]))
-    single = f"single cells deviate from it by about {np.expm1(tau):.0%}"
     return (
         f"{structure.name}: {verdict} (weight {share:.0%}; log-evidence {gain:+.1f} beside an exchangeable prior); "
-        f"{single}{f', and {out:.1%} of them stand out' if out else ''}"
+        f"{_single(found)}"
     )

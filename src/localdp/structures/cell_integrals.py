@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -94,42 +95,84 @@ def placed(likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector,
     return Nodes(eta, logs + np.log(spacing), logs.max(axis=(1, 2)))
 
 
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What every cell says about its ground: mean and variance, and the shares of the parts of u."""
+
+    ground_mean: Vector
+    ground_variance: Vector
+    part_shares: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """The nodes of every cell in a row: their probabilities, and how far they are from m; `parts` adds up by part."""
+
+    shares: Vector
+    away: Vector
+    parts: Vector
+    log_mass: Vector
+
+    @classmethod
+    def of(cls, nodes: Nodes, log_shares: Vector, m: Vector, variances: Vector) -> _Weighed:
+        cells, parts, size = nodes.eta.shape
+        away = nodes.eta - m[:, None, None]
+        logs = away * away
+        logs *= (-0.5 / variances)[..., None]
+        logs += nodes.logs
+        logs += (log_shares - 0.5 * np.log(2 * np.pi * variances))[..., None]
+        shares = logs.reshape(cells, -1)
+        top = shares.max(axis=1)
+        shares -= top[:, None]
+        np.exp(shares, out=shares)
+        # Sums over a few nodes are products with a matrix of ones: many times as fast as sums along a short axis.
+        by_part = np.repeat(np.eye(parts), size, axis=0)
+        mass = shares @ np.ones(parts * size)
+        shares /= mass[:, None]
+        return cls(shares, away.reshape(cells, -1), by_part, np.log(mass) + top)
+
+    def told(self, m: Vector, s: Vector, own: Vector) -> Told:
+        """The moments of the ground."""
+        part_shares = self.shares @ self.parts
+        weighted = self.shares * self.away
+        pull = s[:, None] / (s[:, None] + own)
+        shift = ((weighted @ self.parts) * pull).sum(axis=1)
+        weighted *= self.away
+        spread = ((weighted @ self.parts) * pull**2 + part_shares * pull * own).sum(axis=1) - shift**2
+        return Told(m + shift, np.maximum(spread, 1e-12 * s), part_shares)
+
+
+def told(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) -> Told:
+    """What cells say about their ground, which is N(m, s) by what others say; u has the variances `own`."""
+    return _Weighed.of(nodes, log_shares, m, s[:, None] + own).told(m, s, own)
+
+
 def tilted(nodes: Nodes, log_shares: Vector, m: Vector, s: Vector, own: Vector) -> Tilted:
     """The distribution of cells whose ground is N(m, s) and whose u has the variances `own` in its parts."""
-    variances = s[:, None] + own
-    away = nodes.eta - m[:, None, None]
-    logs = nodes.logs - 0.5 * away**2 / variances[..., None]
-    logs += (log_shares - 0.5 * np.log(2 * np.pi * variances))[..., None]
-    top = logs.max(axis=(1, 2), keepdims=True)
-    shares = np.exp(logs - top)
-    mass = shares.sum(axis=(1, 2))
-    shares /= mass[:, None, None]
-    part_shares = shares.sum(axis=2)
-    pull = s[:, None] / variances
-    moved = (shares * away).sum(axis=2) * pull
-    shift = moved.sum(axis=1)
-    spread = ((shares * away**2).sum(axis=2) * pull**2 + part_shares * pull * own).sum(axis=1) - shift**2
-    f = np.exp(nodes.eta)
+    weighed = _Weighed.of(nodes, log_shares, m, s[:, None] + own)
+    ground = weighed.told(m, s, own)
+    shares, away, every = weighed.shares, weighed.away, np.ones(weighed.shares.shape[1])
+    shift, spread, pull = ground.ground_mean - m, ground.ground_variance, s[:, None] / (s[:, None] + own)
+    f = np.exp(nodes.eta).reshape(shares.shape)
     weighted = shares * f
-    mean = weighted.sum(axis=(1, 2))
-    centred = f - mean[:, None, None]
-    variance = (shares * centred**2).sum(axis=(1, 2))
-    covariance = ((weighted * away).sum(axis=2) * pull).sum(axis=1) - mean * shift
-    spread = np.maximum(spread, 1e-12 * s)
+    mean = weighted @ every
+    variance = (shares * (f - mean[:, None]) ** 2) @ every
+    weighted *= away
+    covariance = ((weighted @ weighed.parts) * pull).sum(axis=1) - mean * shift
     # f is exp(eta), which is not a straight line: the share of its variance that a line explains is no measure of what
     # the ground explains, but that of eta corrects it.
-    whole = (shares * away).sum(axis=(1, 2))
-    around = np.maximum((shares * away**2).sum(axis=(1, 2)) - whole**2, 0.0)
-    straight = ((weighted * away).sum(axis=(1, 2)) - mean * whole) ** 2 / np.maximum(around * variance, 1e-300)
+    whole = (shares * away) @ every
+    around = np.maximum((shares * away**2) @ every - whole**2, 0.0)
+    straight = (weighted @ every - mean * whole) ** 2 / np.maximum(around * variance, 1e-300)
     bent = np.sqrt(np.clip(straight, 0.05, 1.0))
     return Tilted(
         nodes,
-        shares,
-        np.log(mass) + top[:, 0, 0],
+        shares.reshape(nodes.eta.shape),
+        weighed.log_mass,
         nodes.likely,
-        m + shift,
+        ground.ground_mean,
         spread,
-        part_shares,
+        ground.part_shares,
         mean,
         variance,
         covariance / spread / bent,
@@ -140,6 +183,14 @@ def joined(pieces: Sequence[Tilted]) -> Tilted:
     """Several pieces of a table as one, without their nodes; a single piece as it is."""
     if len(pieces) == 1:
         return pieces[0]
-    columns = [entry.name for entry in fields(Tilted) if entry.name not in ("nodes", "shares")]
-    whole = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in columns}
-    return Tilted(nodes=None, shares=None, **whole)
+    return Tilted(nodes=None, shares=None, **_concatenated(pieces, Tilted))
+
+
+def all_told(pieces: Sequence[Told]) -> Told:
+    """What several pieces of a table say about the ground, as one."""
+    return pieces[0] if len(pieces) == 1 else Told(**_concatenated(pieces, Told))
+
+
+def _concatenated(pieces: Sequence[Any], kind: Any) -> dict[str, Vector]:
+    columns = [entry.name for entry in fields(kind) if entry.name not in ("nodes", "shares")]
+    return {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in columns}

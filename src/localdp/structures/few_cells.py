@@ -2,13 +2,15 @@ r"""The posterior of a table of a few cells, by a sum over many tables: nothing 
 
 For few cells Gaussians are poor and sums are cheap. The table is f = T softmax(eta), or exp(eta) if the total is not
 known, and eta is Gaussian before anything is observed; with few cells there is nothing to learn heavy tails from, so
-none stand out. Points are drawn from a mixture of a Student law around the mode and of the prior itself, by a
-sequence that fills the space evenly (Sobol), and weighted by posterior over density. The mean weight is the evidence.
+none stand out. A quarter of the points is drawn from the prior and the rest from a Student law, by a sequence that
+fills the space evenly (Sobol), and weighted by posterior over density. Each point has its mirror image on the other
+side of the centre, so that errors of the mean cancel. The mean weight is the evidence. The Student law is first put
+around the mode, for a few points, and then where those points find the mean and the covariance of the posterior.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,55 +25,75 @@ from localdp.types import Vector
 FEW = 8
 """Tables with no more cells than this are summed over."""
 
-_POINTS, _MORE_POINTS, _SPARSE = 1 << 14, 1 << 15, 3  # more points where there are so few dimensions
+SEARCHED, SUMMED = 1 << 12, 1 << 13
+"""Pairs of points in a fit: while strengths are compared, and in those fits that matter, which are a few dozens."""
+
 _FREEDOM = 5.0  # of the Student law
 _WIDER = 1.25
-_FROM_PRIOR = 0.2
+_FROM_PRIOR = 0.25  # a quarter of a Sobol sequence fills the space as evenly as the whole
 
 
-@cache
-def _uniform(dimensions: int, number: int) -> Vector:
+@lru_cache(maxsize=8)
+def _uniform(dimensions: int, number: int, pairs: int) -> Vector:
     """Points that fill the unit cube evenly: always the same for this number, and independent of other numbers'."""
-    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([dimensions, number])).random(
-        _MORE_POINTS if dimensions <= _SPARSE + 2 else _POINTS
-    )
-    return np.asarray(np.clip(points, 1e-12, 1 - 1e-12))
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([dimensions, number]))
+    return np.asarray(np.clip(sequence.random(pairs), 1e-12, 1 - 1e-12))
 
 
 class SummedPart(Part):
     """The posterior of a few cells, as tables with weights."""
 
     def __init__(
-        self, likelihood: Likelihood, table: Table, start: Vector, prior: Vector, tau: float, number: int = 0
+        self,
+        likelihood: Likelihood,
+        table: Table,
+        start: Vector,
+        prior: Vector,
+        tau: float,
+        number: int = 0,
+        pairs: int = SEARCHED,
     ) -> None:
         """`prior` is the covariance of eta around `start`, and contains tau; `number` chooses the points."""
-        self.tau = tau
+        self.tau, self._given = tau, (likelihood, table, start, prior, tau, number)
         guess = np.log(np.maximum(likelihood.guess, 1e-300))
         centre = LaplacePart(likelihood, table, start, prior, 0.5 * (guess - guess.mean()) + start)
         d = start.size
         # With a known total, only differences of eta matter: they have one dimension less.
         basis = np.eye(d) if table.total is None else np.linalg.svd(np.ones((1, d)))[2][1:].T
         mean, covariance = basis.T @ start, basis.T @ prior @ basis
-        mode = basis.T @ centre.eta
+        middle = basis.T @ centre.eta
         prior_factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
-        factor = np.asarray(_WIDER, np.float64) * np.linalg.cholesky(basis.T @ centre.covariance @ basis)
-        uniform = _uniform(basis.shape[1] + 2, number)
-        normal = ndtri(uniform[:, 2:])
-        student = normal * np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:, :1])))
-        from_prior = uniform[:, 1:2] < _FROM_PRIOR
-        points = np.where(from_prior, mean + normal @ prior_factor.T, mode + student @ factor.T)
-        log_prior = _log_gaussian(points - mean, prior_factor)
-        log_density = np.logaddexp(
-            np.log(_FROM_PRIOR) + log_prior, np.log1p(-_FROM_PRIOR) + _log_student(points - mode, factor)
-        )
-        tables = table.at(points @ basis.T)
-        logs = likelihood.joint(tables) + log_prior - log_density
-        top = float(logs.max())
-        weights = np.exp(logs - top)
+        spread = basis.T @ centre.covariance @ basis
+        uniform = _uniform(basis.shape[1] + 1, number, pairs)
+        some = round(_FROM_PRIOR * uniform.shape[0])
+        for size in (some, uniform.shape[0]):
+            normal = ndtri(uniform[:size, 1:])
+            student = normal * np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:size, :1])))
+            first = round(_FROM_PRIOR * size)
+            factor = np.asarray(_WIDER * np.linalg.cholesky(spread), np.float64)
+            prior_away, own_away = normal[:first] @ prior_factor.T, student[first:] @ factor.T
+            points = np.concatenate([mean + prior_away, mean - prior_away, middle + own_away, middle - own_away])
+            log_prior = _log_gaussian(points - mean, prior_factor)
+            log_density = np.logaddexp(
+                np.log(_FROM_PRIOR) + log_prior, np.log1p(-_FROM_PRIOR) + _log_student(points - middle, factor)
+            )
+            tables = table.at(points @ basis.T)
+            logs = likelihood.joint(tables) + log_prior - log_density
+            top = float(logs.max())
+            weights = np.exp(logs - top)
+            shares = weights / weights.sum()
+            # Where the mode is not the middle, the points of a first sum say where the middle is.
+            middle = shares @ points
+            spread = (points - middle).T @ ((points - middle) * shares[:, None]) + 1e-9 * spread
         self.evidence = top + float(np.log(weights.mean()))
         self.settled = bool(np.isfinite(self.evidence))
         kept = weights > 1e-9
         self.tables, self.shares = tables[kept], weights[kept] / weights[kept].sum()
+
+    def finished(self) -> SummedPart:
+        finer = SummedPart(*self._given, pairs=SUMMED)
+        finer.strengths = self.strengths
+        return finer
 
     @property
     def moments(self) -> tuple[Vector, Vector]:

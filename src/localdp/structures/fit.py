@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.structures.cell_integrals import FEWER, SIDE, Nodes, Tilted, joined, placed, tilted
+from localdp.structures.cell_integrals import FEWER, SIDE, Nodes, Tilted, all_told, joined, placed, tilted, told
 from localdp.structures.deviations import Deviations
 from localdp.structures.field import Factor, Field, NotPositiveError
 from localdp.structures.likelihood import CellLikelihood
@@ -39,6 +39,9 @@ MOST_OUT = 0.25
 
 MANY = 20_000
 """More cells than this are handled some at a time, with fewer nodes and a shorter search."""
+
+AT_ONCE = 3_000
+"""So many of them: their nodes fit into the processor's cache."""
 
 _PLACED_ANEW = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
 _LEAST_STEP, _HALVINGS = 0.2, 8
@@ -119,8 +122,10 @@ def fit(
 
     `start` has the logarithms of frequencies around which the ground is N(0, prior).
     """
-    pieces = [slice(begin, begin + MANY) for begin in range(0, likelihood.cells, MANY)]
-    side, most = (SIDE, MOST_ROUNDS) if len(pieces) == 1 else (FEWER, FEWER_ROUNDS)
+    at_once, side, most = MANY, SIDE, MOST_ROUNDS
+    if likelihood.cells > MANY:
+        at_once, side, most = AT_ONCE, FEWER, FEWER_ROUNDS
+    pieces = [slice(begin, begin + at_once) for begin in range(0, likelihood.cells, at_once)]
     prior = field.prior(strengths)
     prior_log_det = field.factor(prior).log_det
     rho, law = deviations.rho, deviations
@@ -138,12 +143,10 @@ def fit(
         own = law.variances(field.ground.doubts)
         if number in _PLACED_ANEW:
             nodes = [placed(likelihood, rows, (start + m)[rows], s[rows, None] + own[rows], side) for rows in pieces]
-        cells = joined(
-            [
-                tilted(some, law.log_shares, (start + m)[rows], s[rows], own[rows])
-                for some, rows in zip(nodes, pieces, strict=True)
-            ]
-        )
+        at = [
+            (some, law.log_shares, (start + m)[rows], s[rows], own[rows])
+            for some, rows in zip(nodes, pieces, strict=True)
+        ]
         if last is not None:
             before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
             if moved < SETTLED and number > 2:
@@ -153,11 +156,13 @@ def fit(
         if number + 1 == most:  # everything that is returned belongs to the same sites
             break
         last = mean
-        out = cells.part_shares[:, 1].sum()
+        ground = all_told([told(*one) for one in at])
+        out = ground.part_shares[:, 1].sum()
         rho = min(float((out + _EXPECTED_OUT * _PRIOR_CELLS) / (likelihood.cells + _PRIOR_CELLS)), MOST_OUT)
-        told = np.where(usable, 1 / cells.ground_variance - precision, 0.0)
-        shifted = np.where(usable, (cells.ground_mean - start) / cells.ground_variance - m * precision, 0.0)
-        w, b, factor = _moved(field, prior, (w, b), (told, shifted), step)
+        sure = np.where(usable, 1 / ground.ground_variance - precision, 0.0)
+        shifted = np.where(usable, (ground.ground_mean - start) / ground.ground_variance - m * precision, 0.0)
+        w, b, factor = _moved(field, prior, (w, b), (sure, shifted), step)
+    cells = joined([tilted(*one) for one in at])
     evidence = 0.5 * (prior_log_det - factor.log_det + float(field.gathered(b) @ coefficients))
     evidence += float(
         (cells.log_mass + 0.5 * (m * m / s + np.log(s)) - 0.5 * (mean * mean / variance + np.log(variance))).sum()

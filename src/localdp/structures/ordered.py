@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from localdp.errors import InvalidInputError
 from localdp.structures.base import FREE, Ground, Matrix, Structure
 from localdp.types import Vector
+from localdp.validation import LARGEST_SIZE, checked_amount
 
 MOST_KNOTS = 1024
 """The ground of more cells than twice this is a line between so many knots."""
@@ -20,7 +21,8 @@ class Ordered(Structure):
 
     The ground is a curve through the logarithms of the frequencies. Two kinds are averaged by evidence: a smooth curve
     (its second differences are small), and one that may have corners and steps (its first differences are). With
-    `circular`, the first cell is a neighbour of the last, as with hours of the day.
+    `circular`, the first cell is a neighbour of the last, as with hours of the day. The last `apart` cells, such as one
+    for "no answer", have no place in the order: nothing is known about them beforehand.
 
     >>> Ordered().precision(4).toarray()
     array([[ 1., -2.,  1.,  0.],
@@ -31,22 +33,30 @@ class Ordered(Structure):
 
     name = "ordered"
 
-    def __init__(self, circular: bool = False) -> None:
+    def __init__(self, circular: bool = False, *, apart: int = 0) -> None:
         if not isinstance(circular, bool | np.bool_):
             raise InvalidInputError(f"circular is True or False, not {circular!r:.40}")
         self.circular = bool(circular)
+        self.apart = apart if apart == 0 else checked_amount(apart, LARGEST_SIZE, "the number of cells apart")
 
     def precision(self, cells: int) -> Matrix:
         """Second differences, squared; of two cells, the first difference."""
-        return _squared_differences(cells, min(2, cells - 1), self.circular)
+        return self._penalty(cells - self.apart, min(2, cells - self.apart - 1))
+
+    def in_order(self, cells: int) -> int:
+        return cells - self.apart
+
+    def check(self, cells: int) -> None:
+        super().check(cells - self.apart)
 
     def grounds(self, cells: int) -> tuple[Ground, ...]:
         """A smooth curve, and one with corners and steps."""
-        knots = cells if cells <= 2 * MOST_KNOTS else MOST_KNOTS
-        smooth = self._ground(cells, knots, self.precision(knots), knots**3 / _BENDS)
-        if cells < 3:
+        ordered = cells - self.apart
+        knots = ordered if ordered <= 2 * MOST_KNOTS else MOST_KNOTS
+        smooth = self._ground(ordered, knots, self._penalty(knots, min(2, knots - 1)), knots**3 / _BENDS)
+        if ordered < 3:
             return (smooth,)
-        return smooth, self._ground(cells, knots, _squared_differences(knots, 1, self.circular), knots / _STEPS)
+        return smooth, self._ground(ordered, knots, self._penalty(knots, 1), knots / _STEPS)
 
     def ground(self, cells: int) -> Ground:
         """The smooth curve."""
@@ -61,18 +71,29 @@ class Ordered(Structure):
         columns, values = np.stack([left, (left + 1) % knots], axis=1), np.stack([1 - share, share], axis=1)
         if knots == cells:
             columns, values = np.arange(cells, dtype=np.intp)[:, None], np.ones((cells, 1))
+        # A cell apart has a coefficient of its own, which nothing holds but the ridge.
+        own = np.arange(knots, knots + self.apart, dtype=np.intp)[:, None].repeat(columns.shape[1], axis=1)
+        only = np.zeros(own.shape)
+        only[:, :1] = 1.0
         return Ground(
-            columns=columns,
-            values=values,
+            columns=np.concatenate([columns, own]),
+            values=np.concatenate([values, only]),
             penalties=(precision,),
             strengths=(strength,),
-            ridge=np.full(knots, 1 / (FREE**2 * knots)),
-            start=np.zeros(cells),
-            doubts=np.zeros(cells),
+            ridge=np.concatenate([np.full(knots, 1 / (FREE**2 * knots)), np.full(self.apart, 1 / FREE**2)]),
+            start=np.zeros(cells + self.apart),
+            doubts=np.zeros(cells + self.apart),
         )
 
+    def _penalty(self, knots: int, order: int) -> Matrix:
+        """The precision of a curve of so many knots, with a row and a column of nothing for each cell apart."""
+        curve = coo_array(_squared_differences(knots, order, self.circular))
+        size = knots + self.apart
+        return csr_array((curve.data, curve.coords), (size, size))
+
     def __repr__(self) -> str:
-        return "Ordered(circular=True)" if self.circular else "Ordered()"
+        given = [*(["circular=True"] if self.circular else []), *([f"apart={self.apart}"] if self.apart else [])]
+        return f"Ordered({', '.join(given)})"
 
 
 def _squared_differences(cells: int, order: int, circular: bool) -> Matrix:

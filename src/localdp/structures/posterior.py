@@ -88,7 +88,7 @@ class StructuredPosterior(Frozen, AnyPosterior):
     def _moments(self) -> tuple[Vector, Vector]:
         means = self._average([part.moments[0] for part in self.parts])
         variances = self._average([part.moments[1] + (part.moments[0] - means) ** 2 for part in self.parts])
-        return means, np.sqrt(variances)
+        return (means if self.total is None else added_up(means, variances, self.total)), np.sqrt(variances)
 
     def _average(self, values: Sequence[Vector]) -> Vector:
         return np.asarray(sum(weight * value for weight, value in zip(self.weights, values, strict=True)))
@@ -123,6 +123,21 @@ class StructuredPosterior(Frozen, AnyPosterior):
         for start in range(0, self._cells, step):
             pieces.append(answer(self._marginals(slice(start, start + step))))
         return [np.concatenate(piece) for piece in zip(*pieces, strict=True)]
+
+
+def added_up(means: Vector, variances: Vector, total: float) -> Vector:
+    """These means, moved in proportion to their variances until they add up to the total; none becomes negative.
+
+    Where every part is Gaussian they add up already; elsewhere a little is missing, which belongs where doubt is.
+
+    >>> added_up(np.array([4.0, 5.0, 0.5]), np.array([1.0, 2.0, 1.0]), 10.0).round(6).tolist()
+    [4.125, 5.25, 0.625]
+    """
+    found, movable = means, variances + 1e-12 * max(float(variances.max()), 1.0)
+    while abs(away := total - float(found.sum())) > 1e-12 * max(total, 1.0) and movable.any():
+        moved = found + away * movable / movable.sum()
+        found, movable = np.maximum(moved, 0.0), np.where(moved > 0, movable, 0.0)
+    return np.asarray(found)
 
 
 def bounded_interval(value: float, variance: float, level: float, least: float, largest: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from localdp.studies.study import NO_LIMITS, Study
 _LIBRARY = {
     "plan": ("localdp.studies", "Single"),
     "discovery": ("localdp.discovery", "Discovery"),
+    "questionnaire": ("localdp.questionnaires", "Questionnaire"),
     "sets": ("localdp.sets", "Survey"),
 }
 """The kinds of the library by name: where they are. They are loaded when a study of the kind is read."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from localdp.errors import InvalidInputError, PlanMismatchError
 from localdp.plan import Plan
 from localdp.plan.limits import Limits
+from localdp.plan.part_key import PartKey
 from localdp.questions import Question
 from localdp.studies.part import Part
 from localdp.studies.places import Places
@@ -95,6 +96,14 @@ class Single(Study):
         if tally is None:
             raise InvalidInputError("a plan has a result when its reports are counted: give result(tally)")
         return tally.of(self._part).estimate().calibrate()
+
+    def named(self, name: str) -> Self:
+        """The same plan as a part with this name of the plan as it is: with another key, so it is another plan."""
+        key = PartKey(self.fingerprint, name)
+        return type(self).from_document({**self.document(), "part": key.document()})
+
+    def read_by_people(self) -> tuple[Any, ...]:
+        return tuple(self.plan.domain.items)
 
     def typed(self, text: str) -> Any:
         return self.plan.question.typed(text)

@@ -46,6 +46,8 @@ class Study(Frozen, ABC):
     """Whether other parts follow the first ones, so that those under way must be ended."""
     least_reports: ClassVar[int] = 1
     """The fewest reports of a part under way with which it can be ended."""
+    estimated_together: ClassVar[bool] = False
+    """Whether the result is made of all parts under way together, and not part by part."""
     epsilon: float
     """What a device spends."""
 
@@ -103,6 +105,10 @@ class Study(Frozen, ABC):
     def typed(self, text: str) -> Any:
         """The value that somebody typed."""
         return text
+
+    def read_by_people(self) -> tuple[Any, ...]:
+        """The items and the names of questions that people read, in order; none where nothing is listed."""
+        return ()
 
     def state(self) -> dict[str, Any]:
         """What the parts that are over have shown, as a JSON value; nothing at the start."""
@@ -170,6 +176,17 @@ class Study(Frozen, ABC):
     def part_at(self, place: int) -> Part | None:
         """The open part that asks a device with this place; None if none does."""
         return next((part for part in self.parts() if place in part.span), None)
+
+    def named(self, name: str) -> Self:
+        """The same study at its start under another name, which makes it another one for devices.
+
+        Nothing of a device belongs to both: not its permanent response, not its payment, not the mark that it has
+        answered. Kinds whose documents have no name cannot be copied: an `InvalidInputError`.
+        """
+        document = self.document()
+        if "name" not in document:
+            raise InvalidInputError(f"a {self.what} has no name, so a copy of it would be the same {self.what}")
+        return type(self).from_document({**document, "name": name})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it, as far as it has come, to a file. A file that is there already is replaced."""

@@ -7,16 +7,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
+from localdp.calibrate.base import Quantity
 from localdp.collector.answers.fitted import Fitted, check_enough, fit
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
-from localdp.collector.answers.rendering import Answer, Rendered, one, plain, shares, users
+from localdp.collector.answers.rendering import Answer, Rendered, one, plain
 from localdp.forgery.fake_users import Forged, in_users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
 from localdp.table import Table
-from localdp.types import Places, Vector
+from localdp.types import Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +64,10 @@ class EstimatesAnswer(Answer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which prior was chosen and why, and how the hitters were chosen."""
+        """Which prior was chosen and why, what the data thought of an order, and how the hitters were chosen."""
         hits = () if self.hitters is None else self.hitters.notes
-        return (*self.fitted.calibrated.prior.notes, *hits)
+        doubts = self.fitted.estimate.notes
+        return (*(note for note in self.fitted.calibrated.notes if note not in doubts), *hits)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -80,17 +83,19 @@ class EstimatesAnswer(Answer):
     def content(self) -> dict[str, Any]:
         """The answer as a JSON value. Tables are objects with one list for each column."""
         fitted, query = self.fitted, self.query
-        estimate, prior = fitted.estimate, fitted.calibrated.prior
+        estimate = fitted.estimate
         made: dict[str, Any] = {
             "plan": fitted.plan.fingerprint,
             "n": fitted.n,
             "from": None if query.first is None else query.first.isoformat(),
             "to": None if query.last is None else query.last.isoformat(),
             "level": query.level,
-            "std_error": one(estimate.std_error, 3),
-            "std_error_share": one(estimate.std_error / fitted.n, 12),
-            "significance_threshold": one(estimate.significance_threshold(), 3),
-            "prior": {"asked": fitted.prior, "fitted": prior.name, "method": prior.method, "why": list(prior.notes)},
+            "deviations": one(float(ndtri((1 + query.level) / 2)), 6),
+            "std_error": one(estimate.std_error, 3) if fitted.has_raw else None,
+            "std_error_share": one(estimate.std_error / fitted.n, 12) if fitted.has_raw else None,
+            "significance_threshold": one(estimate.significance_threshold(), 3) if fitted.has_raw else None,
+            "summary": {name: figure(found) for name, found in fitted.calibrated.summary(query.level).items()},
+            "prior": self._prior() if fitted.has_raw else None,
             "suspect_reports": self.released.suspect,
             "suspects": "in" if self.query.suspects else "out",
             "released": self.released.document(),
@@ -105,7 +110,13 @@ class EstimatesAnswer(Answer):
             made["hitters"] = chosen | {"items": plain(self._listed(self.hitters))}
         if self.top is None and self.hitters is None:
             made["items"] = plain(self._rows(None))
+        if self.hitters is None and fitted.has_raw:
+            made["named"] = fitted.named(query.level, None if self.top is None else self.top.indices)
         return made
+
+    def _prior(self) -> dict[str, Any]:
+        prior = self.fitted.calibrated.prior
+        return {"asked": self.fitted.prior, "fitted": prior.name, "method": prior.method, "why": list(prior.notes)}
 
     def render(self) -> Rendered:
         """The answer in the format that was asked for."""
@@ -119,31 +130,19 @@ class EstimatesAnswer(Answer):
 
     def _rows(self, chosen: Places | None) -> Table:
         """The rows of these items, or of all items in the order of the plan."""
-        fitted = self.fitted
-        n, items = fitted.n, fitted.plan.domain.items
-        raw, calibrated = fitted.estimate, fitted.calibrated
-        low, high = calibrated.interval(self.query.level)
-
-        def of(values: Vector) -> Vector:
-            return values if chosen is None else values[chosen]
-
+        n, items = self.fitted.n, self.fitted.plan.domain.items
         numbered = isinstance(items, range)
         names: Any = np.arange(len(items)) if numbered else items
         if chosen is not None:
             names = chosen if numbered else [items[place] for place in chosen.tolist()]
-        frequency, low, high = of(calibrated.frequencies), of(low), of(high)
-        columns = {
-            "item": names,
-            "raw": users(of(raw.frequencies)),
-            "raw_std_error": users(of(raw.std_error_at(raw.frequencies))),
-            "frequency": users(frequency),
-            "low": low.astype(np.int64),
-            "high": high.astype(np.int64),
-            "share": shares(frequency, n),
-            "share_low": shares(low, n),
-            "share_high": shares(high, n),
-        }
+        columns = {"item": names, **self.fitted.numbers(self.query.level, chosen)}
+        for end in ("low", "high"):
+            columns[end] = columns[end].astype(np.int64)
         return Table(columns, f"{len(names):,} items among {n:,} users, intervals of {self.query.level:.0%}")
+
+
+def figure(found: Quantity) -> dict[str, float | None]:
+    return {"value": one(found.value), "low": one(found.low), "high": one(found.high)}
 
 
 def answer_estimates(
@@ -168,4 +167,4 @@ def answer_estimates(
     check_enough(aggregate.n, minimum)
     asked = query or EstimatesQuery()
     shown = released or Released(minimum, aggregate.n, aggregate.n, 0, 0)
-    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior), shown)
+    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior, reports=asked.reports_per_person), shown)

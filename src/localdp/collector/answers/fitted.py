@@ -11,10 +11,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import Lock
 
+import numpy as np
+
+from localdp.collector.answers.rendering import shares, users
 from localdp.errors import TooFewReportsError
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.plan import Aggregate, Plan
+from localdp.structures import Like
+from localdp.types import Places, Vector
+
+RAW = ("raw", "raw_std_error")
+CALIBRATED = ("frequency", "low", "high", "share", "share_low", "share_high")
+NUMBERS = (*RAW, *CALIBRATED)
+"""The columns of `Fitted.numbers`; some mechanisms have no raw ones."""
+
+ONCE = (1.0, 1.0)
+"""The fewest and the most reports of a person, if everybody reported once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +44,47 @@ class Fitted:
         """The number of reports."""
         return self.estimate.n
 
+    @property
+    def has_raw(self) -> bool:
+        """Whether there are raw estimates of single cells."""
+        return self.plan.mechanism.shows_raw
+
+    def numbers(self, level: float, places: Places | None = None) -> dict[str, Vector]:
+        """What is said of these items, or of all: raw numbers where there are some, calibrated ones with intervals."""
+        calibrated, chosen = self.calibrated, slice(None) if places is None else places
+        low, high = (side[chosen] for side in calibrated.interval(level))
+        frequency = calibrated.frequencies[chosen]
+        columns = (users(frequency), low, high, *(shares(some, self.n) for some in (frequency, low, high)))
+        return {**(self._raw(chosen) if self.has_raw else {}), **dict(zip(CALIBRATED, columns, strict=True))}
+
+    def named(self, level: float, places: Places | None = None) -> dict[str, Vector]:
+        """Shares and intervals that hold for items that somebody had in mind before looking."""
+        chosen = np.arange(self.plan.domain.size) if places is None else places
+        found = self.calibrated.named_beforehand(chosen, level)
+        return {name: shares(some, self.n) for name, some in zip(("share", "low", "high"), found, strict=True)}
+
+    def _raw(self, chosen: slice | Places) -> dict[str, Vector]:
+        frequencies = self.estimate.frequencies
+        columns = (frequencies[chosen], self.estimate.std_error_at(frequencies)[chosen])
+        return dict(zip(RAW, map(users, columns), strict=True))
+
 
 Fit = Callable[[Aggregate, str], Fitted]
 """A function that fits the prior of this name to an aggregate: `fit`, or one that remembers what it has fitted."""
 
 
-def fit(aggregate: Aggregate, prior: str = "auto") -> Fitted:
-    """Fit the prior of this name to an aggregate. Doubts about the reports are notes, never Python warnings."""
-    estimate = aggregate.estimate()
-    return Fitted(aggregate.plan, prior, estimate, estimate.calibrate(prior, warn=False))
+def fit(
+    aggregate: Aggregate, prior: str = "auto", others: Aggregate | None = None, reports: tuple[float, float] = ONCE
+) -> Fitted:
+    """Fit the prior of this name to an aggregate. Doubts about the reports are notes, never Python warnings.
+
+    `others` are the reports of other people, who may be alike: how far they are is learnt. They are of no use where the
+    question knows already how its cells belong together. `reports` are the fewest and the most of one person.
+    """
+    estimate = aggregate.estimate(reports_per_person=reports)
+    alike = None if others is None or aggregate.plan.question.structure else others
+    structure = None if alike is None else Like(alike.estimate(reports_per_person=reports))
+    return Fitted(aggregate.plan, prior, estimate, estimate.calibrate(prior, warn=False, structure=structure))
 
 
 class Remembering:
@@ -57,19 +102,29 @@ class Remembering:
 
     def __init__(self, most: int = 64, most_items: int = 4_000_000) -> None:
         self._most, self._most_items = most, most_items
-        self._results: OrderedDict[tuple[str, int, bytes, str], Fitted] = OrderedDict()
+        self._results: OrderedDict[tuple[str, int, bytes, str, tuple[float, float]], Fitted] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, aggregate: Aggregate, prior: str = "auto") -> Fitted:
+    def __call__(
+        self,
+        aggregate: Aggregate,
+        prior: str = "auto",
+        others: Aggregate | None = None,
+        reports: tuple[float, float] = ONCE,
+    ) -> Fitted:
         """What `fit` gives."""
-        counted = hashlib.sha256(aggregate.counts.tobytes()).digest()
-        key = (aggregate.plan.fingerprint, aggregate.n, counted, prior)
+        # The counts, and not the versions of the rows that they come from: a range of days merges many rows, and to
+        # hash 41,270 counts takes less than a millisecond.
+        counted = hashlib.sha256(aggregate.counts.tobytes())
+        if others is not None:
+            counted.update(others.counts.tobytes())
+        key = (aggregate.plan.fingerprint, aggregate.n, counted.digest(), prior, reports)
         with self._lock:
             found = self._results.get(key)
             if found is not None:
                 self._results.move_to_end(key)
                 return found
-        made = fit(aggregate, prior)
+        made = fit(aggregate, prior, others, reports)
         with self._lock:
             self._results[key] = made
             while len(self._results) > self._most or (self._items > self._most_items and len(self._results) > 1):

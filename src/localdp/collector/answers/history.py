@@ -1,4 +1,7 @@
-"""How frequencies moved: some items by UTC day or by ISO week, each period estimated from its own reports.
+"""How frequencies moved: some items by UTC day or by ISO week, all periods estimated together.
+
+What one period says helps its neighbours (`localdp.changes.history`), and the mean of the lines over all reports in
+them is the table of those reports. Only periods that are shown are used: whoever reads the answer may see them.
 
 A period with fewer reports than the plan's minimum is *withheld*: the answer has the period and its number of reports,
 and no estimates. It is not merged with its neighbours, because then a point of the curve would stand for another
@@ -19,10 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from localdp.collector.answers.fitted import Fit, Fitted, check_enough, fit, merged
+from localdp.changes.history import Lines
+from localdp.changes.refusals import repeated_outcomes, share_noise
+from localdp.collector.answers.fitted import NUMBERS, Fit, Fitted, check_enough, fit, merged
 from localdp.collector.answers.queries import HistoryQuery
 from localdp.collector.answers.released import Blocks
-from localdp.collector.answers.rendering import Answer, Rendered, plain, shares, users, without_apostrophe
+from localdp.collector.answers.rendering import Answer, Rendered, plain, without_apostrophe
 from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.files.base import UNKNOWN
 from localdp.files.csv import item_finder
@@ -36,7 +41,6 @@ MOST_PERIODS = 1_000
 
 ESTIMATED, WITHHELD, EMPTY = "estimated", "withheld", "no reports"
 
-_NUMBERS = ("raw", "raw_std_error", "frequency", "low", "high", "share", "share_low", "share_high")
 _ONE_DAY = timedelta(days=1)
 
 
@@ -59,23 +63,6 @@ class Period:
         return WITHHELD if self.n else EMPTY
 
 
-def _numbers(fitted: Fitted, places: Places, level: float) -> dict[str, Vector]:
-    """The estimates of these items. What was fitted for all others is not kept: it would be too much for many days."""
-    raw, calibrated, n = fitted.estimate, fitted.calibrated, fitted.n
-    low, high = (side[places] for side in calibrated.interval(level))
-    frequency = calibrated.frequencies[places]
-    return {
-        "raw": users(raw.frequencies[places]),
-        "raw_std_error": users(raw.std_error_at(raw.frequencies)[places]),
-        "frequency": users(frequency),
-        "low": low,
-        "high": high,
-        "share": shares(frequency, n),
-        "share_low": shares(low, n),
-        "share_high": shares(high, n),
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class HistoryAnswer(Answer):
     """The periods in order, and the estimates of the chosen items in each of them."""
@@ -86,6 +73,8 @@ class HistoryAnswer(Answer):
     places: Places
     """The indices of the items: in the order asked for, or the most frequent first."""
     periods: tuple[Period, ...]
+    doubts: tuple[str, ...] = ()
+    """What a reader should know of the lines."""
 
     @property
     def items(self) -> list[Item]:
@@ -95,7 +84,7 @@ class HistoryAnswer(Answer):
     @cached_property
     def _numbers(self) -> list[dict[str, Vector]]:
         """For each period, the estimates of the chosen items."""
-        nothing = dict.fromkeys(_NUMBERS, np.full(self.places.size, np.nan))
+        nothing = dict.fromkeys(NUMBERS, np.full(self.places.size, np.nan))
         return [nothing if period.numbers is None else period.numbers for period in self.periods]
 
     def overview(self) -> Table:
@@ -111,10 +100,11 @@ class HistoryAnswer(Answer):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How many periods are withheld."""
+        """Whether periods share people, and how many are withheld."""
         withheld = sum(period.status == WITHHELD for period in self.periods)
         some = "1 period is" if withheld == 1 else f"{withheld:,} periods are"
-        return (f"{some} withheld: a period is shown from {max(self.minimum, 1):,} reports on",) if withheld else ()
+        few = (f"{some} withheld: a period is shown from {max(self.minimum, 1):,} reports on",) if withheld else ()
+        return (*self.doubts, *few)
 
     def table(self) -> Table:
         """One row for each period and item; numbers that are not estimated are NaN."""
@@ -124,7 +114,7 @@ class HistoryAnswer(Answer):
             repeated = isinstance(values, np.ndarray)
             columns[name] = np.repeat(values, count) if repeated else [value for value in values for _ in range(count)]
         columns["item"] = self.items * len(self.periods)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             columns[name] = np.concatenate([numbers[name] for numbers in self._numbers])
         return Table(columns, f"{count} items in {overview.title}")
 
@@ -133,7 +123,7 @@ class HistoryAnswer(Answer):
         series = []
         for place, item in enumerate(self.items):
             found: dict[str, Any] = {"item": item}
-            for name in _NUMBERS:
+            for name in NUMBERS:
                 column = [float(numbers[name][place]) for numbers in self._numbers]
                 found[name] = [None if np.isnan(value) else value for value in column]
             series.append(found)
@@ -165,7 +155,7 @@ def answer_history(
 
     Without a range in the query, it runs from the first to the last day with reports. If all days of the range together
     have fewer reports than `minimum`, that is a `TooFewReportsError`. `fit` may be a function that remembers what it
-    has fitted: most days never change again.
+    has fitted.
 
     >>> from localdp import Plan
     >>> plan = Plan(["tea", "milk"], epsilon=2.0)
@@ -187,17 +177,37 @@ def answer_history(
         check_enough(whole.n, minimum)
         if not asked.items:
             places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
-    periods = []
-    for name, start, end in stretches:
+    counted = []
+    for _, start, end in stretches:
         own = [blocks.read(block) for block in sorted(inside) if start <= min(block) and max(block) <= end]
         aggregate = own[0] if len(own) == 1 else merged(plan, own)
-        if aggregate.n >= max(minimum, 1):
-            numbers = _numbers(fit(aggregate, asked.prior), places, asked.level)
-            periods.append(Period(name, start, end, aggregate.n, numbers))
-        else:
-            n = sum(number for day, number in reported.items() if start <= day <= end)
-            periods.append(Period(name, start, end, n, None))
-    return HistoryAnswer(plan, asked, minimum, places, tuple(periods))
+        counted.append(aggregate if aggregate.n >= max(minimum, 1) else Aggregate(plan))
+    lines, doubts = _lines(plan, counted, asked.prior, fit)
+    periods = []
+    for time, ((name, start, end), aggregate) in enumerate(zip(stretches, counted, strict=True)):
+        n = aggregate.n or sum(number for day, number in reported.items() if start <= day <= end)
+        numbers = None
+        if aggregate.n and lines is not None:
+            # What is known of all other items is not kept: it would be too much for many days.
+            fitted = Fitted(plan, asked.prior, aggregate.estimate(), lines.calibrated(time, aggregate))
+            none = dict.fromkeys(NUMBERS, np.full(places.size, np.nan))  # where there are no raw estimates
+            numbers = {**none, **fitted.numbers(asked.level, places)}
+        periods.append(Period(name, start, end, n, numbers))
+    return HistoryAnswer(plan, asked, minimum, places, tuple(periods), doubts)
+
+
+def _lines(plan: Plan, counted: list[Aggregate], prior: str, fit: Fit) -> tuple[Lines | None, tuple[str, ...]]:
+    """How all items moved, and what to say about it; None if no period can be shown."""
+    whole = merged(plan, counted)
+    if whole.n == 0:
+        return None, ()
+    if not share_noise(counted):
+        return Lines.of(counted, fit(whole, prior).calibrated), ()
+    most = min(sum(period.n > 0 for period in counted), whole.n)
+    shared = 0.0 if plan.mechanism.shows_raw else repeated_outcomes(counted)
+    estimate = whole.estimate(reports_per_person=1 + shared * (most - 1) if shared else (1, most))
+    note = "the same people reported in several periods, and their noise is the same in all: intervals know that"
+    return Lines.of(counted, estimate.calibrate(prior, warn=False)), (note,)
 
 
 def _inside(day: date, query: HistoryQuery) -> bool:

@@ -53,7 +53,7 @@ class ProgressAnswer:
     minimum: int
     suspect: int
     now: Precision | None
-    """None while there are no reports."""
+    """None while there are no reports, and where there are no raw estimates whose precision could be told."""
     later: tuple[Precision, ...]
     shown: int | None = None
     """The reports that are released, if there are some; without it, all are as soon as there are enough."""
@@ -72,7 +72,8 @@ class ProgressAnswer:
         if missing <= 0 and not self.released:
             waiting = ("Days with too few reports are released together, when they are over.",)
         shown = (_seen(self.now, now=True),) if self.now is not None else ()
-        return (*waiting, *shown, _seen(self.later[-1], now=False))
+        later = (_seen(self.later[-1], now=False),) if self.later else ()
+        return (*waiting, *shown, *later)
 
     def document(self) -> dict[str, Any]:
         """The answer as a JSON value."""
@@ -123,6 +124,8 @@ def answer_progress(
     >>> round(answer.now.std_error), round(answer.later[-1].std_error_share / answer.now.std_error_share, 3)
     (607, 0.316)
     """
+    if not plan.mechanism.shows_raw:
+        return ProgressAnswer(plan, reports, minimum, suspect, None, (), shown)
     if not reports:
         later = tuple(Precision.of(plan, count) for count in FROM_NOTHING)
         return ProgressAnswer(plan, 0, minimum, suspect, None, later, shown)

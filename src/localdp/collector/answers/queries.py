@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
-from typing import Self
+from datetime import date, timedelta
+from typing import Any, Self
 
+from localdp.collector.fields import BETWEEN_0_AND_1, FORMAT, FROM, TO, Parameter, Parameters, check_days, read_query
 from localdp.errors import InvalidInputError
-from localdp.estimate.frequencies import INTERVALS
+from localdp.estimate.frequencies import DISCOVERIES, INTERVALS
 from localdp.hitters.rules import RULES
 from localdp.priors import PRIORS
-from localdp.reading import number, one_of, share, threshold, whole_number
-from localdp.validation import checked_level
+from localdp.reading import reports_range, threshold
 
-Parameters = Mapping[str, str] | Iterable[tuple[str, str]]
-"""The parameters of an address: a mapping, or pairs of names and values in which a name may be repeated."""
-
-FORMATS = ("json", "csv", "arrow")
 PERIODS = ("day", "week")
 SUSPECTS = ("out", "in")
 """Whether reports that look forged are left out, or counted."""
@@ -31,9 +26,121 @@ MOST_OF_TOP = 1_000
 MOST_ITEMS = 100
 """The largest number of items whose history can be asked for at once."""
 
-_ESTIMATES = ("from", "to", "prior", "top", "threshold", "rule", "fdr", "level", "format", "suspects")
 _FEW = 10  # items of a history, unless others are asked for
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+_PRIOR = Parameter("prior", "The family of the prior.", {"enum": ASKED_BY_NAME, "default": "auto"})
+LEVEL = Parameter(
+    "level",
+    "The probability with which an interval holds the true frequency.",
+    {**BETWEEN_0_AND_1, "default": INTERVALS},
+)
+ESTIMATES = (
+    FROM,
+    TO,
+    _PRIOR,
+    Parameter("top", "Only the most frequent items.", {"type": "integer", "minimum": 1, "maximum": MOST_OF_TOP}),
+    Parameter(
+        "threshold",
+        "Only heavy hitters: above this number of users, or share such as 0.5%.",
+        {"type": "string", "minLength": 1, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"},
+        reader=threshold,
+    ),
+    Parameter("rule", "How heavy hitters are chosen.", {"enum": RULES}),
+    Parameter("fdr", "With the rule fdr: the share of false ones among the hitters.", BETWEEN_0_AND_1),
+    LEVEL,
+    FORMAT,
+    Parameter("suspects", "Whether reports that look forged are counted.", {"enum": SUSPECTS, "default": SUSPECTS[0]}),
+    Parameter("by", "The same for each segment, and for the rest.", {"enum": ("segment",)}),
+    Parameter(
+        "reports_per_person",
+        "How many reports each person has sent in this range of days: 7, or 1-7 if that is not known.",
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?(-[0-9]+(\.[0-9]+)?)?$"},
+        reader=reports_range,
+    ),
+)
+HISTORY = (
+    Parameter("by", "By day, or by ISO week.", {"enum": PERIODS, "default": PERIODS[0]}),
+    FROM,
+    TO,
+    Parameter("item", "An item to show, as it is written in CSV; may be repeated.", repeatable=True),
+    Parameter("top", "The most frequent items.", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
+    _PRIOR,
+    LEVEL,
+    FORMAT,
+)
+
+
+Days = tuple[date, date]
+"""The first and the last day of a range; both belong to it."""
+
+
+def days_of(text: str, name: str) -> Days:
+    """A day, or a range of days, as text.
+
+    >>> days_of("2026-11-01..2026-11-07", "before")
+    (datetime.date(2026, 11, 1), datetime.date(2026, 11, 7))
+    """
+    first, _, last = text.partition("..")
+    found = FROM.read(first), FROM.read(last or first)
+    if found[0] > found[1]:
+        raise InvalidInputError(f"the first day of {name} comes after the last one: {text!r:.40}")
+    return found
+
+
+_RANGE = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(\.\.[0-9]{4}-[0-9]{2}-[0-9]{2})?$"}
+DIFFERENCE = (
+    Parameter(
+        "before",
+        "A day such as 2026-11-01, or a range such as 2026-11-01..2026-11-07; by default as many days just before.",
+        _RANGE,
+        reader=days_of,
+    ),
+    Parameter(
+        "after", "The same for the days that are compared with it; the last seven by default.", _RANGE, reader=days_of
+    ),
+    Parameter("top", "Only the largest changes.", {"type": "integer", "minimum": 1, "maximum": MOST_OF_TOP}),
+    Parameter(
+        "fdr", "The share of false ones among the items listed as changed.", {**BETWEEN_0_AND_1, "default": DISCOVERIES}
+    ),
+    LEVEL,
+    FORMAT,
+)
+
+
+@dataclass(frozen=True)
+class DifferenceQuery:
+    """Which difference is asked for.
+
+    >>> DifferenceQuery.read({"after": "2026-11-08..2026-11-14"}).ranges(date(2026, 11, 16))[0]
+    (datetime.date(2026, 11, 1), datetime.date(2026, 11, 7))
+    """
+
+    before: Days | None = None
+    after: Days | None = None
+    top: int | None = None
+    fdr: float = DISCOVERIES
+    level: float = INTERVALS
+    format: str = "json"
+
+    @classmethod
+    def read(cls, parameters: Parameters) -> Self:
+        """Read the parameters that `DIFFERENCE` lists."""
+        return cls.of(read_query(DIFFERENCE, parameters))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The query of these values; an `InvalidInputError` for ranges that have days in common."""
+        made = cls(**values)
+        if made.before and made.after and made.before[0] <= made.after[1] and made.after[0] <= made.before[1]:
+            raise InvalidInputError("before and after have days in common: the same reports would be on both sides")
+        return made
+
+    def ranges(self, last: date) -> tuple[Days, Days]:
+        """Both ranges, if reports came until this day."""
+        after = self.after or (last - timedelta(days=6), last)
+        length = after[1] - after[0]
+        end = after[0] - timedelta(days=1)
+        return self.before or (end - length, end), after
 
 
 @dataclass(frozen=True)
@@ -48,7 +155,7 @@ class EstimatesQuery:
     >>> EstimatesQuery.read({"top": "many"})
     Traceback (most recent call last):
     ...
-    localdp.errors.InvalidInputError: top is a whole number, not 'many'
+    localdp.errors.InvalidInputError: top is a whole number of at least 1, not 'many'
     """
 
     first: date | None = None
@@ -62,30 +169,35 @@ class EstimatesQuery:
     format: str = "json"
     suspects: bool = False
     """Whether reports that look forged are counted too."""
+    by: str | None = None
+    """"segment" for one answer for each segment."""
+    reports_per_person: tuple[float, float] = (1.0, 1.0)
+    """The fewest and the most reports that each person has sent in this range."""
 
     @classmethod
     def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters that `_ESTIMATES` lists."""
-        given = _once_each(parameters, _ESTIMATES)
-        first, last = _days(given)
-        limit = None
-        if "threshold" in given or "rule" in given or "fdr" in given:
-            limit = threshold(given.get("threshold"), "threshold")
-        rule = one_of(given["rule"], "rule", RULES) if "rule" in given else None
-        fdr = checked_level(share(given["fdr"], "fdr"), "fdr") if "fdr" in given else None
+        """Read the parameters that `ESTIMATES` lists."""
+        return cls.of(read_query(ESTIMATES, parameters))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The query of these values; an `InvalidInputError` for values that do not go together."""
+        given = dict(values)
+        first, last = given.pop("from", None), given.pop("to", None)
+        check_days(first, last)
+        rule, fdr = given.get("rule"), given.get("fdr")
         if fdr is not None and rule not in (None, "fdr"):
             raise InvalidInputError(f"fdr belongs to rule=fdr, and rule={rule} was given: leave one of them out")
-        kind = one_of(given.get("format", "json"), "format", FORMATS)
-        if kind != "json" and "top" in given and limit is not None:
+        if rule is not None or fdr is not None:
+            given.setdefault("threshold", threshold(None, "threshold"))
+        kind = given["format"]
+        if kind != "json" and "top" in given and "threshold" in given:
             raise InvalidInputError(
                 f"format={kind} holds one table, and both top and threshold were given: leave one of them out, or ask "
                 "for format=json"
             )
-        top = whole_number(given.get("top"), "top")
-        if top is not None and top > MOST_OF_TOP:
-            raise InvalidInputError(f"top is at most {MOST_OF_TOP:,}, not {top}: leave it out to get all items")
-        suspects = one_of(given.get("suspects", SUSPECTS[0]), "suspects", SUSPECTS) == SUSPECTS[1]
-        return cls(first, last, _prior(given), top, limit, rule, fdr, _level(given), kind, suspects)
+        given["suspects"] = given["suspects"] == SUSPECTS[1]
+        return cls(first, last, **given)
 
 
 @dataclass(frozen=True)
@@ -108,63 +220,18 @@ class HistoryQuery:
 
     @classmethod
     def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters `by`, `from`, `to`, `item` (repeated for each), `top`, `prior`, `level` and `format`."""
-        pairs = _pairs(parameters)
-        items = tuple(dict.fromkeys(value for name, value in pairs if name == "item"))
-        given = _once_each(
-            [(name, value) for name, value in pairs if name != "item"],
-            ("by", "from", "to", "top", "prior", "level", "format"),
-            "item",
-        )
+        """Read the parameters that `HISTORY` lists."""
+        return cls.of(read_query(HISTORY, parameters))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The query of these values; an `InvalidInputError` for values that do not go together."""
+        given = dict(values)
+        first, last = given.pop("from", None), given.pop("to", None)
+        check_days(first, last)
+        items = tuple(dict.fromkeys(given.pop("item")))
         if items and "top" in given:
             raise InvalidInputError("top chooses the most frequent items, and item names them: leave one of them out")
-        top = whole_number(given.get("top"), "top") or _FEW
-        if max(len(items), top) > MOST_ITEMS:
-            raise InvalidInputError(f"a history shows at most {MOST_ITEMS} items at once, not {max(len(items), top)}")
-        first, last = _days(given)
-        by = one_of(given.get("by", "day"), "by", PERIODS)
-        kind = one_of(given.get("format", "json"), "format", FORMATS)
-        return cls(by, first, last, items, top, _prior(given), _level(given), kind)
-
-
-def _pairs(parameters: Parameters) -> list[tuple[str, str]]:
-    return list(parameters.items() if isinstance(parameters, Mapping) else parameters)
-
-
-def _once_each(parameters: Parameters, known: Sequence[str], *repeatable: str) -> dict[str, str]:
-    """The value of each parameter; an error for one that is not known, or given twice."""
-    given: dict[str, str] = {}
-    for name, value in _pairs(parameters):
-        if name not in known:
-            names = ", ".join((*known, *repeatable))
-            raise InvalidInputError(f"there is no parameter {name!r:.40}: there are {names}")
-        if name in given:
-            raise InvalidInputError(f"{name} was given twice: give it once")
-        given[name] = value
-    return given
-
-
-def _days(given: Mapping[str, str]) -> tuple[date | None, date | None]:
-    """The first and the last day of the range."""
-    first, last = (_day(given[name], name) if name in given else None for name in ("from", "to"))
-    if first is not None and last is not None and first > last:
-        raise InvalidInputError(f"from is a day after to: {first} and {last}. Both days belong to the range")
-    return first, last
-
-
-def _day(text: str, name: str) -> date:
-    try:
-        if _DAY.fullmatch(text):
-            return date.fromisoformat(text)
-    except ValueError:
-        pass
-    raise InvalidInputError(f"{name} is a day in UTC, written as 2026-11-16, not {text!r:.40}")
-
-
-def _prior(given: Mapping[str, str]) -> str:
-    return one_of(given.get("prior", "auto"), "prior", ASKED_BY_NAME)
-
-
-def _level(given: Mapping[str, str]) -> float:
-    text = given.get("level")
-    return INTERVALS if text is None else checked_level(number(text, "level", "a probability such as 0.95"), "level")
+        if len(items) > MOST_ITEMS:
+            raise InvalidInputError(f"a history shows at most {MOST_ITEMS} items at once, not {len(items)}")
+        return cls(first=first, last=last, items=items, **given)

@@ -168,8 +168,16 @@ def _plain(value: Any) -> Any:
 
 
 def plain(table: Table) -> dict[str, Any]:
-    """The columns of a table, as arrays or as lists."""
-    return {name: values if isinstance(values, np.ndarray) else list(values) for name, values in table.columns.items()}
+    """The columns of a table, as arrays or as lists; what is not a number (nan), which JSON has not, is None."""
+
+    def column(values: Any) -> Any:
+        if not isinstance(values, np.ndarray):
+            return list(values)
+        return (
+            [one(value) for value in values.tolist()] if values.dtype.kind == "f" and np.isnan(values).any() else values
+        )
+
+    return {name: column(values) for name, values in table.columns.items()}
 
 
 def one(value: float, decimals: int = 9) -> float | None:

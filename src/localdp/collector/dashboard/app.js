@@ -1,21 +1,59 @@
 // The pages of the dashboard, chosen by the part of the address after "#".
 
-import { signedIn, signOut } from "./api.js";
+import { ask, onlySurvey, signedIn, signIn, signOut } from "./api.js";
 import { createPage } from "./create.js";
 import { h } from "./dom.js";
+import { placeOf } from "./head.js";
+import { helpPage } from "./help.js";
 import { planPage } from "./plan.js";
-import { plansPage } from "./plans.js";
+import { questionnairePage } from "./questionnaire.js";
+import { reportPage } from "./report.js";
+import { roundsPage } from "./rounds.js";
+import { settingsPage } from "./settings.js";
 import { signInPage } from "./signin.js";
+import { sendPage } from "./snippets.js";
+import { studiesPage } from "./studies.js";
+import { tokensPage } from "./tokens.js";
+import { uploadsPage } from "./uploads.js";
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
 let leave = null; // stops what the page that is shown has under way
 
+const RESULTS = { plan: planPage, questionnaire: questionnairePage, discovery: roundsPage, sets: roundsPage };
+const ABOUT = { send: sendPage, uploads: uploadsPage, settings: settingsPage, report: reportPage };
+const PAGES = { new: createPage, tokens: tokensPage, help: helpPage };
+
 function chosen() {
-  const [place, name] = location.hash.replace(/^#\/?/, "").split("/");
-  if (place === "plan" && name) return (root, lost) => planPage(root, name, lost);
-  if (place === "new") return createPage;
-  return plansPage;
+  const [place, name, about] = location.hash.replace(/^#\/?/, "").split("/");
+  if (onlySurvey() && !Object.hasOwn(RESULTS, place) && place !== "help") return toTheSurvey;
+  if (Object.hasOwn(RESULTS, place) && name) {
+    const page = Object.hasOwn(ABOUT, about) ? ABOUT[about] : RESULTS[place];
+    return (root, lost) => page(root, lost, place, name);
+  }
+  return Object.hasOwn(PAGES, place) ? (root, lost) => PAGES[place](root, lost, name) : studiesPage;
+}
+
+/** A shared link leads to one survey. */
+async function toTheSurvey() {
+  location.replace(placeOf(await ask(`/v1/studies/${onlySurvey()}`)));
+}
+
+/** Sign in with the token of a shared link, and take it out of the address. */
+async function opened() {
+  const [, token] = /^#\/shared\/([!-~]+)$/.exec(location.hash) ?? [];
+  if (!token) {
+    show();
+    return;
+  }
+  signOut();
+  history.replaceState(null, "", "#/");
+  try {
+    await signIn(token);
+    show();
+  } catch (error) {
+    show(error.status === 401 ? "This link is no longer valid." : error.message);
+  }
 }
 
 /** Show the page of the address, or the sign-in in front of it. `why` says why somebody has to sign in again. */
@@ -23,6 +61,7 @@ function show(why = "") {
   leave?.abort();
   leave = new AbortController();
   nav.hidden = !signedIn();
+  for (const link of nav.querySelectorAll("a")) link.hidden = onlySurvey() !== null && link.getAttribute("href") !== "#/help";
   const own = leave.signal;
   const root = h("div", { class: "page" });
   main.replaceChildren(root);
@@ -32,15 +71,16 @@ function show(why = "") {
       signOut();
       show("Your token is no longer valid. Sign in again.");
     } else {
+      root.querySelector(".loading")?.remove();
       root.append(h("p", { class: "error", role: "alert" }, error.message));
       if (!error.status && error.code !== "no-answer") console.error(error);
     }
   };
   root.signal = own;
   if (signedIn()) {
+    const place = location.hash.split("/")[1] ?? "";
     for (const link of nav.querySelectorAll("a")) {
-      const here = (link.getAttribute("href") === "#/new") === location.hash.startsWith("#/new");
-      if (here) link.setAttribute("aria-current", "page");
+      if (link.getAttribute("href").slice(2) === (Object.hasOwn(PAGES, place) ? place : "")) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     Promise.resolve(chosen()(root, lost)).catch(lost);
@@ -52,5 +92,5 @@ function show(why = "") {
 
 document.getElementById("leave").addEventListener("click", () => { signOut(); show("You have signed out."); });
 document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-addEventListener("hashchange", () => { show(); main.focus(); });
-show();
+addEventListener("hashchange", () => { opened(); main.focus(); });
+opened();

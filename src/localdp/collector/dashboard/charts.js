@@ -53,9 +53,9 @@ export function below(svg, inner, height, labels, x) {
   });
 }
 
-/** Bars, with a title for each that shows when the pointer rests on it. */
-export function bars(width, height, { name, values, labels, titles, format, curve = null, top = null }) {
-  const highest = Math.max(...values, ...(curve ?? []), 0);
+/** Bars, with a title for each that shows when the pointer rests on it, and with intervals where `low` and `high` are given. */
+export function bars(width, height, { name, values, labels, titles, format, low = null, high = null, curve = null, top = null }) {
+  const highest = Math.max(...values, ...(high ?? []), ...(curve ?? []), 0);
   const { svg, inner, y } = frame(width, height, top ?? ticks(highest || 1), name, format);
   const step = (inner.right - inner.left) / Math.max(values.length, 1);
   const thin = Math.min(step * 0.78, 46);
@@ -64,9 +64,30 @@ export function bars(width, height, { name, values, labels, titles, format, curv
     const tall = Math.max(inner.bottom - y(value), value > 0 ? 1 : 0);
     svg.append(s("rect", { class: "bar", x: x(place) - thin / 2, y: inner.bottom - tall, width: thin, height: tall, rx: Math.min(3, thin / 4) },
       s("title", {}, titles[place])));
+    if (high) svg.append(s("line", { class: "whisker", x1: x(place), x2: x(place), y1: y(low[place]), y2: y(high[place]) }));
   });
   if (curve) svg.append(s("polyline", { class: "curve", points: curve.map((value, place) => `${x(place)},${y(value)}`).join(" ") }));
   below(svg, inner, height, labels, x);
+  return svg;
+}
+
+/** Shares as horizontal bars with intervals: rows of `name`, `share`, `low` and `high`. Names that are too long end with "…", and are whole in a title. */
+export function shareBars(width, rows, name) {
+  const ROW = 28;
+  const words = Math.min(width * 0.38, Math.max(...rows.map((row) => row.name.length), 4) * 7.4 + 14);
+  const most = Math.max(...rows.map((row) => row.high ?? row.share), 1e-9);
+  const [left, right] = [words, width - 66];
+  const x = (share) => left + (Math.max(share, 0) / most) * (right - left);
+  const height = rows.length * ROW + 8;
+  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name });
+  rows.forEach((row, place) => {
+    const y = place * ROW + ROW / 2 + 4;
+    const room = Math.max(4, Math.floor((words - 12) / 7.2));
+    svg.append(s("text", { class: "tick", x: words - 10, y: y + 4, "text-anchor": "end" }, row.name.length > room ? `${row.name.slice(0, room - 1)}…` : row.name, s("title", {}, row.name)));
+    svg.append(s("rect", { class: "bar", x: left, y: y - 8, width: Math.max(x(row.share) - left, 1), height: 16, rx: 3 }, s("title", {}, row.title ?? row.name)));
+    if (row.high !== undefined) svg.append(s("line", { class: "whisker", x1: x(row.low), x2: x(row.high), y1: y, y2: y }));
+    svg.append(s("text", { class: "tick", x: width - 4, y: y + 4, "text-anchor": "end" }, row.text));
+  });
   return svg;
 }
 

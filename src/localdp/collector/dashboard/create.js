@@ -1,74 +1,81 @@
-// A form that makes a plan, with advice while it is filled in.
+// A form that makes a survey: first the kind of question, then its answers, with what to expect beside it.
 
-import { ask, tell } from "./api.js";
+import { tell } from "./api.js";
+import { field, KINDS, numberInput } from "./asking.js";
 import { debounced, h } from "./dom.js";
-import { count, percent } from "./words.js";
-
-const MECHANISMS = ["auto", "grr", "sue", "oue", "ss", "olh", "blh", "llh", "hr"];
+import { expected } from "./expecting.js";
+import { placeOf } from "./head.js";
+import { hint } from "./help.js";
+import { tryIt } from "./trying.js";
+import { percent } from "./words.js";
 
 export function createPage(root, lost) {
-  document.title = "New plan · localdp";
-  const title = h("input", { id: "title", maxlength: 200, required: true, placeholder: "Favourite drinks" });
-  const question = h("input", { id: "question", maxlength: 2000, placeholder: "What do you drink in the morning?" });
-  const items = h("textarea", { id: "items", rows: 8, required: true, spellcheck: "false", placeholder: "tea\ncoffee\nwater", "aria-describedby": "items-help" });
-  const other = h("input", { id: "other", "aria-describedby": "other-help" });
+  document.title = "New survey · localdp";
+  const kinds = Object.entries(KINDS).map(([name, one], place) => ({ name, one, input: h("input", { type: "radio", name: "kind", value: name, id: `kind-${name}`, checked: place === 0, "aria-labelledby": `name-${name}`, "aria-describedby": `about-${name}` }) }));
+  const made = Object.fromEntries(Object.entries(KINDS).map(([name, one]) => [name, one.make()]));
+  const chosen = () => kinds.find(({ input }) => input.checked).name;
+  const fields = h("div");
+  const title = h("input", { maxlength: 200, required: true, placeholder: "Favourite drinks" });
+  const question = h("input", { maxlength: 2000, placeholder: KINDS.choice.example });
   const epsilon = h("input", { id: "epsilon", type: "range", min: 0.25, max: 6, step: 0.25, value: 2, "aria-describedby": "epsilon-help" });
   const epsilonSaid = h("output", { for: "epsilon" });
-  const users = h("input", { id: "users", type: "number", min: 1, max: 1e12, step: 1, value: 10_000, required: true, inputmode: "numeric" });
-  const minimum = h("input", { id: "minimum", type: "number", min: 0, step: 1, value: 100, inputmode: "numeric" });
-  const mechanism = h("select", { id: "mechanism" }, MECHANISMS.map((name) => h("option", { value: name }, name === "auto" ? "chosen for you" : name)));
+  const users = numberInput(10_000, { min: 1, max: 1e12, step: 1, required: true, inputmode: "numeric" });
+  const minimum = numberInput(100, { min: 0, step: 1, inputmode: "numeric" });
+  const mechanism = h("select", {}, h("option", { value: "auto" }, "chosen for you"));
+  const segments = h("input", { placeholder: "ios, android" });
   const token = h("input", { id: "write-token", type: "checkbox" });
-  const once = h("input", { id: "once", type: "number", min: 0.01, max: 16, step: "any", inputmode: "decimal", "aria-describedby": "once-help" });
-  const held = h("input", { id: "held", type: "number", min: 1, max: 65_536, step: 1, value: 1, inputmode: "numeric", "aria-describedby": "held-help" });
-  const opens = h("input", { id: "opens", type: "date" });
-  const closes = h("input", { id: "closes", type: "date", "aria-describedby": "closes-help" });
+  const once = numberInput("", { min: 0.01, max: 16 });
+  const opens = h("input", { type: "date" });
+  const closes = h("input", { type: "date" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const button = h("button", { class: "main" }, "Create the plan");
-  const itemsHelp = h("p", { class: "note", id: "items-help" });
+  const button = h("button", { class: "main" }, "Create the survey");
+  const first = h("button", { value: "try" }, "Try it first");
   const advice = h("div", { "aria-live": "polite" });
-  const panel = h("aside", { class: "card advice", "aria-label": "Advice" }, h("h2", {}, "What to expect"), advice);
-  const field = (name, input, ...more) => h("div", { class: "field" }, h("label", { for: input.id }, name), input, ...more);
+  const panel = h("aside", { class: "card advice", "aria-label": "What to expect" }, h("h2", {}, "What to expect"), advice);
+  const onlyPlans = h("div", {},
+    field("Budget of one report alone", once, "For people who are asked again and again: the budget above then holds for all reports of a person together, and a single one is protected by this smaller one. Leave it empty otherwise."),
+    field("Segments", segments, "Optional labels that devices send in the clear, such as the platform. A label is not protected, so never use one for something private: ask that as a question."),
+    field("Mechanism", mechanism));
+  const isPlan = () => !KINDS[chosen()].alone;
 
   const form = h("form", { class: "card", async onsubmit(event) {
     event.preventDefault();
-    const { listed, twice } = read();
-    if (twice.length) return fail(`“${twice[0]}” is listed more than once.`, items);
-    if (listed.length < 2) return fail("A plan needs at least two items, one on each line.", items);
-    button.disabled = true;
+    const problem = made[chosen()].problem();
+    if (problem) return fail(...problem);
+    button.disabled = first.disabled = true;
     error.hidden = true;
     try {
-      const made = await tell("/v1/plans", {
-        title: title.value.trim(), question: question.value.trim(), items: listed, epsilon: Number(epsilon.value),
-        mechanism: mechanism.value, minimum: Number(minimum.value || 0), write_token: token.checked,
-        ...(other.value.trim() ? { other: other.value.trim() } : {}),
-        ...(once.value ? { once: Number(once.value) } : {}),
-        ...(Number(held.value) > 1 ? { set_size: Number(held.value) } : {}),
+      const draft = event.submitter === first;
+      const one = await tell("/v1/studies", {
+        ...study(), title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), write_token: token.checked,
         ...(opens.value ? { opens: opens.value } : {}), ...(closes.value ? { closes: closes.value } : {}),
+        ...(isPlan() && labels().length ? { segments: labels() } : {}), ...(draft ? { draft } : {}),
       });
-      location.hash = `#/plan/${made.short}`;
+      if (draft) await tryIt(one);
+      else location.hash = placeOf(one);
     } catch (problem) {
       if (problem.status === 401) lost(problem);
-      else fail(problem.status === 403 ? "This token may only read. Creating a plan needs an admin token." : problem.message);
+      else fail(problem.status === 403 ? "This token may only read. Creating a survey needs an admin token." : problem.message);
     } finally {
-      button.disabled = false;
+      button.disabled = first.disabled = false;
     }
     return undefined;
   } },
-  field("Title", title), field("Question", question, h("p", { class: "note" }, "Optional. Shown to those who read the results.")),
-  field("Items, one on each line", items, itemsHelp),
+  h("fieldset", { class: "kinds" }, h("legend", {}, "What do you want to ask?"), kinds.map(({ name, one, input }) =>
+    h("label", { class: "kind" }, input, h("span", {}, h("b", { id: `name-${name}` }, one.title), h("small", { id: `about-${name}` }, one.example))))),
+  field("Title", title), field("Question", question, "Optional. Shown to those who answer and to those who read the results."),
+  fields,
   h("div", { class: "field" }, h("label", { for: "epsilon" }, "Privacy budget (epsilon) ", epsilonSaid), epsilon,
-    h("p", { class: "note", id: "epsilon-help" }, "Smaller protects people better and needs more of them.")),
-  field("Expected number of people", users, h("p", { class: "note" }, "Only for the advice.")),
+    h("p", { class: "note", id: "epsilon-help" }, "Smaller protects people better and needs more of them.", hint("epsilon"))),
+  field("Expected number of people", users, "For what to expect; surveys of short text are planned for it."),
   h("details", { class: "more" }, h("summary", {}, "More options"),
-    field("Catch-all item", other, h("p", { class: "note", id: "other-help" }, "What devices report if their value is not listed, such as “something else”.")),
-    field("Items that one person may hold", held, h("p", { class: "note", id: "held-help" }, "With more than 1, each person has a list of items, such as the pages they have visited.")),
-    field("Budget of one report alone", once, h("p", { class: "note", id: "once-help" }, "For people who are asked again and again: the budget above then holds for all reports of a person together, and a single one is protected by this smaller one. Leave it empty otherwise.")),
     h("div", { class: "pair" }, field("Opens", opens), field("Closes", closes)),
-    h("p", { class: "note", id: "closes-help" }, "Optional. Whole days, in UTC."),
-    field("Show shares from this number of reports on", minimum),
-    field("Mechanism", mechanism),
+    h("p", { class: "note" }, "Optional. Whole days, in UTC."),
+    field("Show shares from this number of reports on", minimum), onlyPlans,
     h("div", { class: "field check" }, token, h("label", { for: "write-token" }, "Uploads need a write token"))),
-  error, button);
+  error, h("div", { class: "actions" }, button, first));
+
+  const labels = () => segments.value.split(",").map((one) => one.trim()).filter(Boolean);
 
   function fail(text, where) {
     error.textContent = text;
@@ -76,54 +83,54 @@ export function createPage(root, lost) {
     (where ?? button).focus();
   }
 
-  function read() {
-    const lines = items.value.split("\n").map((line) => line.trim()).filter(Boolean);
-    const seen = new Set();
-    const twice = lines.filter((line) => seen.has(line) || !seen.add(line));
-    return { listed: lines, twice };
+  /** What is asked, as the collector is asked for it. */
+  function study() {
+    const asked = made[chosen()];
+    const budget = { epsilon: Number(epsilon.value) };
+    if (!isPlan()) return { ...asked.study(Math.round(Number(users.value))), ...budget };
+    return { kind: "plan", ...asked.plan(), ...budget, mechanism: mechanism.value, ...(once.value ? { once: Number(once.value) } : {}) };
   }
 
   function said() {
-    const { listed, twice } = read();
-    const sure = 1 / (1 + Math.exp(-Number(epsilon.value)));
-    epsilonSaid.textContent = `${epsilon.value}: a guess of 50% becomes at most ${percent(sure, 0.01)}`;
-    itemsHelp.textContent = twice.length ? `“${twice[0]}” is listed more than once.` : listed.length ? `${count(listed.length)} items.` : "They cannot be changed later; a new list is a new plan.";
+    if (fields.firstChild !== made[chosen()].element) fields.replaceChildren(made[chosen()].element);
+    made[chosen()].said();
+    question.placeholder = KINDS[chosen()].example;
+    onlyPlans.hidden = !isPlan();
+    epsilonSaid.textContent = `${epsilon.value}: a guess of 50% becomes at most ${percent(1 / (1 + Math.exp(-Number(epsilon.value))), 0.01)}`;
     soon();
   }
 
+  /** The mechanisms that the collector offers for such a plan. */
+  function offer(names) {
+    const known = [...mechanism.options].slice(1).map((option) => option.value);
+    if (names.join() === known.join()) return;
+    const now = mechanism.value;
+    mechanism.replaceChildren(mechanism.options[0], ...names.map((name) => h("option", { value: name }, name)));
+    mechanism.value = names.includes(now) ? now : "auto";
+  }
+
+  let latest = 0;
   const soon = debounced(250, async () => {
-    const { listed, twice } = read();
-    const number = twice.length ? 0 : listed.length + (other.value.trim() ? 1 : 0);
+    const turn = (latest += 1);
     const people = Math.round(Number(users.value));
-    if (number < 2 || !(people >= 1)) {
-      advice.replaceChildren(h("p", { class: "note" }, "List at least two items, each once, and this shows how precise the result will be."));
+    const problem = made[chosen()].problem();
+    if (problem || !(people >= 1)) {
+      advice.replaceChildren(h("p", { class: "note" }, problem ? `${problem[0]} Then this says how precise the result will be, how many people it takes, how long it lasts, and what to tell them.` : "How many people will be asked?"));
       return;
     }
     try {
-      const more = `${once.value ? `&once=${once.value}` : ""}${Number(held.value) > 1 ? `&set_size=${Math.round(held.value)}` : ""}`;
-      const found = await ask(`/v1/advice?items=${number}&users=${people}&epsilon=${epsilon.value}${more}`, { signal: root.signal });
-      const wanted = mechanism.value === "auto" ? found.recommended : mechanism.value;
-      const chosen = found.options.find((one) => one.mechanism === wanted || one.mechanism === `${wanted}+${wanted}`);
-      if (!chosen) {
-        advice.replaceChildren(h("p", { class: "warning" }, `The mechanism ${wanted} is not offered for ${count(number)} items at this epsilon.`));
-        return;
-      }
-      const { smallest_share: seen } = chosen;
-      advice.replaceChildren(
-        h("dl", { class: "tiles" },
-          h("div", { class: "tile" }, h("dt", {}, "Typical error of a share"), h("dd", {}, `± ${percent(chosen.std_error_share)}`, h("small", {}, `${count(chosen.std_error)} of ${count(people)} people`))),
-          h("div", { class: "tile" }, h("dt", {}, "Smallest share seen"), h("dd", {}, seen === null ? "none" : percent(seen), h("small", {}, seen === null ? "not even an item that everybody holds" : `${count(seen * people)} people`)))),
-        seen === null || seen > 1.5 / number ? h("p", { class: "warning" },
-          "An item of average popularity would be lost in the noise. More people, fewer items or a larger epsilon help.") : h("p", { class: "good" }, "Even an item of average popularity will stand out of the noise."),
-        ...found.why.slice(0, mechanism.value === "auto" ? 2 : 0).map((one) => h("p", { class: "note" }, one)));
+      const found = await tell("/v1/preview", { people, study: study() });
+      if (turn !== latest || root.signal.aborted) return;
+      if (isPlan()) offer(found.parts[0].mechanisms);
+      advice.replaceChildren(...expected(found, { title: title.value.trim(), question: question.value.trim() }).filter(Boolean));
     } catch (problem) {
-      if (problem.name === "AbortError") return;
+      if (turn !== latest || problem.name === "AbortError") return;
       if (problem.status === 401) lost(problem);
       else advice.replaceChildren(h("p", { class: "warning" }, problem.message));
     }
   });
 
   form.addEventListener("input", said);
-  root.append(h("h1", {}, "New plan"), h("div", { class: "beside" }, form, panel));
+  root.append(h("h1", {}, "New survey"), h("div", { class: "beside" }, form, panel));
   said();
 }

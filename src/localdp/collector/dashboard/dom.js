@@ -60,9 +60,9 @@ export function card(title, note, ...children) {
 }
 
 /** A table that holds the numbers of a picture, for those who cannot see it or want to know exactly. */
-export function numbersTable(head, rows, caption) {
+export function numbersTable(head, rows, caption, summary = "The numbers as a table") {
   return h("details", { class: "numbers" },
-    h("summary", {}, "The numbers as a table"),
+    h("summary", {}, summary),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       h("table", {}, h("caption", { class: "unseen" }, caption),
         h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),

@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { lines, responsive } from "./charts.js";
 import { card, h, numbersTable } from "./dom.js";
+import { pictureButtons } from "./picture.js";
 import { label, nextDay, percent, shortDay } from "./words.js";
 
 const TOP = 6;
@@ -16,13 +17,13 @@ export function historyCard(path, signal, lost) {
   const picture = h("div", { class: "chart" });
   const legend = h("ul", { class: "series" });
   const table = h("div");
-  const note = h("p", { class: "note", role: "status" }, "Estimating each period …");
+  const note = h("p", { class: "note", role: "status" }, "Estimating all periods …");
   const choice = h("fieldset", { class: "choice" }, h("legend", { class: "unseen" }, "Period"),
     ["day", "week"].map((name) => h("label", {},
       h("input", { type: "radio", name: "period", value: name, checked: name === by, onchange: () => { by = name; update(); } }),
       h("span", {}, name === "day" ? "By day" : "By week"))));
   const element = card("How the top items moved",
-    "Each period is estimated from its own reports. The band is the interval of the item that is chosen below.", choice, picture, legend, note, table);
+    "All periods are estimated together, so a line moves where the reports do. The band is the interval of the item that is chosen below.", choice, picture, legend, note, pictureButtons("How the top items moved", () => picture.querySelector("svg")), table);
 
   const name = (period) => (answer.by === "day" ? shortDay(period) : period.replace("-", " "));
   const paint = responsive(picture, (width) => (answer === null ? h("span") : lines(width, 260, {
@@ -70,8 +71,8 @@ export function historyCard(path, signal, lost) {
       answer = await ask(`${path}/history?by=${by}&top=${TOP}${from}`, { signal });
       show();
     } catch (error) {
-      if (error.status === 422) note.textContent = error.message;
-      else lost(error);
+      note.textContent = error.message; // nothing is under way any more
+      if (error.status !== 422 && error.status !== 409) lost(error);
     }
   }
 

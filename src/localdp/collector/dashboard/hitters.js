@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { card, debounced, h } from "./dom.js";
+import { hint } from "./help.js";
 import { asked, chance, count, label, percent, several } from "./words.js";
 
 const STEPS = 200;
@@ -16,9 +17,9 @@ export function hittersCard(path, signal, lost) {
   const slider = h("input", { type: "range", id: "threshold", min: 0, max: STEPS, step: 1, value: 60, oninput: moved });
   const output = h("output", { for: "threshold", class: "big" });
   const summary = h("p", { class: "note", role: "status" });
-  const list = h("ol", { class: "hitters" });
-  const element = card("Heavy hitters",
-    "Items that more people hold than the threshold says. The percentage on the right is the probability that an item really is above it.",
+  const list = h("ol", { class: "hitters", tabindex: 0 });
+  const element = card("Popular items",
+    ["Items that more people hold than the threshold says, each with the probability that it really is above it.", hint("hitter")],
     h("div", { class: "slider" }, h("label", { for: "threshold" }, "Threshold"), slider, output), list, summary);
   element.classList.add("hitting");
 
@@ -38,10 +39,11 @@ export function hittersCard(path, signal, lost) {
     element.setAttribute("aria-busy", "true");
     try {
       show((await ask(`${path}/estimates?threshold=${encodeURIComponent(asked(share()))}`, { signal: both })).hitters);
-      element.removeAttribute("aria-busy");
     } catch (error) {
+      if (error.name === "AbortError") return; // another threshold is on its way
       lost(error);
     }
+    element.removeAttribute("aria-busy");
   }
 
   function show({ items }) {
@@ -50,7 +52,7 @@ export function hittersCard(path, signal, lost) {
       const sure = h("span", { class: "sure" });
       sure.style.width = `${items.probability[place] * 100}%`;
       return h("li", {},
-        h("span", { class: "item", title: label(items.item[place]) }, label(items.item[place])),
+        h("span", { class: "item" }, label(items.item[place])),
         h("span", { class: "share" }, percent(items.share[place], items.share[place] / 100)),
         h("span", { class: "probability" }, h("span", { class: "rail", "aria-hidden": "true" }, sure), h("span", {}, chance(items.probability[place]))));
     }));

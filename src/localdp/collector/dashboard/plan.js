@@ -1,29 +1,31 @@
-// The page of one plan.
+// The results of a survey that asks everybody one question.
 
-import { ask, response, sentence } from "./api.js";
-import { bars, responsive } from "./charts.js";
-import { announce, card, h, numbersTable } from "./dom.js";
+import { ask, save, sentence } from "./api.js";
+import { reportsCard } from "./arrivals.js";
+import { changesCard } from "./changes.js";
+import { announce, card, h } from "./dom.js";
+import { head, loaded, tile } from "./head.js";
+import { guide, hint } from "./help.js";
 import { historyCard } from "./history.js";
 import { hittersCard } from "./hitters.js";
-import { priorCard } from "./prior.js";
+import { kindOf } from "./kinds.js";
+import { FEW, priorCard } from "./prior.js";
 import { forgeryCard, privacyCard } from "./privacy.js";
-import { ranking } from "./ranking.js";
-import { snippetsCard } from "./snippets.js";
-import { count, nextDay, percent, several, shortDay } from "./words.js";
+import { tryIt } from "./trying.js";
+import { count, percent, several, shortDay } from "./words.js";
 
 const PAUSE = 3_000; // milliseconds between two looks at the number of reports
 const SELDOM = 20_000; // milliseconds after which slow pictures are drawn anew
 const PATIENCE = 5; // answers that take long are asked for so many times more rarely
 const MOST_ITEMS = 300_000; // above that, only the most frequent items are fetched
 const TOP = 1_000;
+const REST = "(rest)"; // as the collector calls the reports that belong to no segment
+const FULL = 0.7; // the share of the items of a set that count from which on larger sets are likely
 
-export async function planPage(root, name, lost) {
+export async function planPage(root, lost, place, name) {
   const path = `/v1/plans/${name}`;
   const { signal } = root;
-  root.append(h("p", { class: "note", role: "status" }, "Loading …"));
-  let plan = await ask(path, { signal });
-  const title = plan.title || `Plan ${plan.short.slice(0, 8)}`;
-  document.title = `${title} · localdp`;
+  let plan = await loaded(root, path);
 
   const live = h("button", { type: "button", class: "live", "aria-pressed": "true", onclick() {
     const on = live.getAttribute("aria-pressed") !== "true";
@@ -32,44 +34,60 @@ export async function planPage(root, name, lost) {
     announce(on ? "The page follows new reports." : "The page stays as it is.");
   } }, "Live");
   live.title = "Follow new reports, or stay as it is";
-  const download = h("button", { type: "button", onclick: () => saveCsv(path, plan).catch(lost) }, "Download CSV");
+  const download = h("button", { type: "button", onclick: () => save(`${path}/estimates?${query("format=csv")}`, `${plan.short}-${new Date().toISOString().slice(0, 10)}.csv`).catch(lost) }, "Download CSV");
   const tiles = h("dl", { class: "tiles" });
   const sentences = h("div", { class: "sentences" });
-  const shares = ranking(signal);
-  const sharesCard = card("Shares", null, shares.element);
+  const kind = kindOf(plan);
+  const shares = kind.picture(signal);
+  const chosen = choices();
+  const why = h("p", { class: "note", role: "status" }, "Estimating …");
+  const sharesCard = card("Shares", null, chosen.element, shares.element, why);
   sharesCard.classList.add("wide");
-  const why = h("p", { class: "note" });
-  sharesCard.append(why);
   const hitters = hittersCard(path, signal, lost);
   const history = historyCard(path, signal, lost);
+  const changes = changesCard(path, signal, lost);
   const prior = priorCard(path, signal, lost);
+  const fits = kind.named && plan.size >= FEW; // a histogram of a handful of items says nothing
   const reports = reportsCard();
   const privacy = h("div", { class: "slot" });
   const forgery = h("div", { class: "slot" });
   const waiting = h("div", { class: "card empty wide", hidden: true });
-  const results = h("div", { class: "slot", hidden: true }, sharesCard, hitters.element, history.element);
-  const later = h("div", { class: "slot", hidden: true }, prior.element);
+  const results = h("div", { class: "slot", hidden: true }, sharesCard, kind.named ? hitters.element : null, changes.element, history.element);
+  const later = h("div", { class: "slot", hidden: true }, fits ? prior.element : null);
 
-  root.replaceChildren(
-    h("div", { class: "head" }, h("div", {}, h("h1", {}, title, " ", h("span", { class: `badge ${plan.state}` }, plan.state)),
-      plan.question ? h("p", { class: "lead" }, plan.question) : null), h("div", { class: "actions" }, live, download)),
-    tiles, sentences,
-    h("div", { class: "cards" }, waiting, results, reports.element, privacy, forgery, later, snippetsCard(plan, await example(plan, signal))));
+  root.replaceChildren(head(place, name, plan, "", live, download), tiles, sentences,
+    h("div", { class: "cards" }, waiting, results, reports.element, privacy, forgery, later));
+
+  /** Whose shares, and of which days. */
+  function choices() {
+    const segment = h("select", { "aria-label": "Whose shares" }, h("option", { value: "" }, "everybody"), [...plan.segments, REST].map((label) => h("option", { value: label }, label)));
+    const day = (name) => h("input", { type: "date", "aria-label": name, min: plan.first_day, max: plan.last_day });
+    const [from, to] = [day("From day"), day("To day")];
+    const some = h("details", { class: "days" }, h("summary", {}, "Only some days"), h("div", { class: "tools" }, h("span", {}, "From "), from, h("span", {}, "to "), to));
+    const element = h("div", { class: "tools" }, plan.segments.length ? h("label", { class: "inline" }, "Shares of ", segment) : null, plan.first_day === plan.last_day ? null : some);
+    element.addEventListener("change", () => estimates().catch(lost));
+    return { element, segment, from, to };
+  }
+
+  const query = (...more) => [...more, ...(chosen.from.value ? [`from=${chosen.from.value}`] : []), ...(chosen.to.value ? [`to=${chosen.to.value}`] : []),
+    ...(chosen.segment.value ? ["by=segment"] : [])].join("&");
 
   function figures() {
     const { now } = plan.progress;
-    const tile = (term, value, note) => h("div", { class: "tile" }, h("dt", {}, term), h("dd", {}, value, h("small", {}, note)));
     tiles.replaceChildren(
-      tile("Reports", count(plan.reports), plan.last_day ? `the last on ${shortDay(plan.last_day)}` : "none yet"),
-      tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of the users, ${count(now.std_error)} people` : "known with the first report"),
-      tile("Smallest share seen", now?.visible_share ? percent(now.visible_share) : "–", now && !now.visible_share ? "more reports are needed" : "stands out 9 times out of 10"),
-      tile("Privacy", `ε ${Number(plan.progress.epsilon.toFixed(3))}`, `${count(plan.size)} items, ${plan.mechanism}${plan.options.set_size ? `, up to ${count(plan.options.set_size)} each` : ""}`));
+      tile("Reports", count(plan.reports), plan.last_day ? `the last on ${shortDay(plan.last_day)}` : "none yet", "report"),
+      ...(now || !plan.reports ? [
+        tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of a rare item, ${several(now.std_error, "person").replace("persons", "people")}` : "known with the first report", "error"),
+        tile("Smallest share seen", now?.visible_share ? percent(now.visible_share) : "–", now && !now.visible_share ? "more reports are needed" : "stands out 9 times out of 10", "visible"),
+      ] : []),
+      tile("Privacy", `ε ${Number(plan.progress.epsilon.toFixed(3))}`, `${several(plan.size, "answer")}${plan.options.set_size ? `, up to ${count(plan.options.set_size)} each` : ""}`, "epsilon"));
     sentences.replaceChildren(...plan.progress.sentences.map((one) => h("p", { class: "note" }, one)));
     privacy.replaceChildren(privacyCard(plan));
-    forgery.replaceChildren(forgeryCard(plan));
+    if (plan.progress.fake_users || !plan.reports) forgery.replaceChildren(forgeryCard(plan, `#/${place}/${name}/uploads`));
     reports.show(plan.days);
     const { released } = plan.progress;
     results.hidden = later.hidden = !released;
+    history.element.hidden = plan.first_day === plan.last_day; // one day has no history
     download.disabled = !released;
     waiting.hidden = released;
     if (!released) {
@@ -77,19 +95,41 @@ export async function planPage(root, name, lost) {
       const bar = h("span", { class: "fill" });
       bar.style.width = `${Math.min(1, plan.reports / least) * 100}%`;
       waiting.replaceChildren(h("h2", {}, plan.reports ? "Almost there" : "Waiting for the first report"),
-        h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}. Choose “Try it” under “Send reports” to send 2,000 made-up ones.`),
-        h("span", { class: "rail", "aria-hidden": "true" }, bar));
+        h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}.`, hint("minimum")),
+        h("span", { class: "rail", "aria-hidden": "true" }, bar), plan.reports ? null : guide(1),
+        h("div", { class: "actions" }, h("a", { class: "button main", href: `#/${place}/${name}/send` }, "Send reports"),
+          plan.trial_of || plan.draft ? null : h("button", { type: "button", onclick: () => tryIt(plan).catch(lost) }, "Try it")));
     }
   }
 
   async function estimates() {
     const few = plan.size <= MOST_ITEMS;
-    const found = await ask(`${path}/estimates${few ? "" : `?top=${TOP}`}`, { signal });
+    let found;
+    try {
+      found = await ask(`${path}/estimates?${query(...(few ? [] : [`top=${TOP}`]))}`, { signal });
+    } catch (error) {
+      if (error.status !== 409 && error.status !== 422) throw error;
+      why.replaceChildren(h("span", { class: "warning" }, error.message, " The numbers above are those of before."));
+      return;
+    }
+    if (chosen.segment.value) found = found.segments[chosen.segment.value];
+    if (!found) {
+      why.replaceChildren(h("span", { class: "warning" }, `Too few reports of ${chosen.segment.value} are released: the numbers above are those of before.`));
+      return;
+    }
     if (!few) found.items = { ...found.top.items, partial: true };
     await shares.show(found);
-    why.replaceChildren(`Estimated from ${several(found.n, "report")}. `, `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
-      `Calibrated with the prior ${found.prior.fitted}. `, few ? "" : `The ${count(TOP)} most frequent items are shown. `,
-      ...found.warnings.map((one) => h("span", { class: "warning" }, sentence(one))));
+    why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
+      found.prior && fits ? `Calibrated with the prior ${found.prior.fitted}. ` : "", few ? "" : `The ${count(TOP)} most frequent items are shown. `,
+      ...[...found.warnings, ...largeSets(found)].map((one) => h("span", { class: "warning" }, sentence(one))));
+  }
+
+  /** Whether people seem to hold more items than count. */
+  function largeSets({ items, n }) {
+    const most = plan.options.set_size;
+    const held = most && items.raw ? items.raw.reduce((sum, one) => sum + one, 0) / n : 0;
+    return held > FULL * most && !items.partial
+      ? [`people hold ${held.toFixed(1)} of at most ${most} items that count, so some of them probably hold more; all they hold then counts for less. A survey with a larger limit would tell`] : [];
   }
 
   let seldom = 0; // when the slow pictures are due
@@ -100,10 +140,10 @@ export async function planPage(root, name, lost) {
     figures();
     if (plan.progress.released) {
       await estimates();
-      hitters.arrived(plan);
+      if (kind.named) hitters.arrived(plan);
       if (began >= seldom) {
         seldom = began + SELDOM;
-        await Promise.all([history.update(plan), prior.update()]);
+        await Promise.all([plan.first_day === plan.last_day ? null : history.update(plan), changes.update(plan), fits ? prior.update() : null]);
       }
     }
     return performance.now() - began;
@@ -132,69 +172,4 @@ export async function planPage(root, name, lost) {
     if (!signal.aborted) setTimeout(look, PAUSE);
   }
   setTimeout(look, PAUSE);
-}
-
-/** Reports by day, or by week if there are many days. */
-function reportsCard() {
-  let days = [];
-  let before = "";
-  const picture = h("div", { class: "chart" });
-  const table = h("div");
-  const element = card("Reports over time", null, picture, table);
-  const paint = responsive(picture, (width) => (days.length ? bars(width, 200, {
-    name: `Reports by ${days[0].weekly ? "week" : "day"}, ${several(days.reduce((sum, one) => sum + one.reports, 0), "report")} in all`,
-    values: days.map((one) => one.reports),
-    labels: days.map((one) => shortDay(one.day)),
-    titles: days.map((one) => `${shortDay(one.day)}: ${several(one.reports, "report")}`),
-    format: count,
-  }) : h("p", { class: "nothing" }, "No reports yet.")));
-  function show(given) {
-    const now = JSON.stringify(given);
-    if (now === before) return;
-    before = now;
-    days = given.length > 90 ? weekly(given) : everyDay(given);
-    paint();
-    const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable(["day", "reports", "look forged"], days.map((one) => [shortDay(one.day), count(one.reports), count(one.suspect)]), "Reports by day"));
-    if (kept) table.firstChild.open = true;
-    table.hidden = !days.length;
-  }
-  return { element, show };
-}
-
-/** Days without reports are there too, so that gaps are seen. */
-function everyDay(given) {
-  const made = [];
-  for (const one of given) {
-    while (made.length && made.at(-1).day < nextDay(one.day, -1) && made.length < 400) made.push({ day: nextDay(made.at(-1).day), reports: 0, suspect: 0 });
-    made.push(one);
-  }
-  return made;
-}
-
-function weekly(given) {
-  const made = new Map();
-  for (const one of given) {
-    const monday = nextDay(one.day, -((new Date(`${one.day}T00:00:00Z`).getUTCDay() + 6) % 7));
-    const week = made.get(monday) ?? { day: monday, reports: 0, suspect: 0, weekly: true };
-    week.reports += one.reports;
-    week.suspect += one.suspect;
-    made.set(monday, week);
-  }
-  return [...made.values()];
-}
-
-/** An item of the plan, for the snippets. */
-async function example(plan, signal) {
-  const document = await (await fetch(`/v1/plans/${plan.fingerprint}/document`, { signal })).json();
-  return document.domain.items ? document.domain.items[0] : 0;
-}
-
-async function saveCsv(path, plan) {
-  const data = await (await response(`${path}/estimates?format=csv`)).blob();
-  const url = URL.createObjectURL(data);
-  const day = new Date().toISOString().slice(0, 10);
-  h("a", { href: url, download: `${plan.short}-${day}.csv` }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  announce("The file is downloaded.");
 }

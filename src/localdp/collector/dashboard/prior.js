@@ -3,9 +3,11 @@
 import { ask, sentence } from "./api.js";
 import { bars, responsive } from "./charts.js";
 import { card, h, numbersTable } from "./dom.js";
+import { hint } from "./help.js";
+import { pictureButtons } from "./picture.js";
 import { count, several } from "./words.js";
 
-const FEW = 30; // items below which a histogram says little
+export const FEW = 30; // items below which a histogram says little
 
 export function priorCard(path, signal, lost) {
   let answer = null;
@@ -14,8 +16,8 @@ export function priorCard(path, signal, lost) {
   const table = h("div");
   const legend = h("p", { class: "legend", "aria-hidden": "true" }, h("span", { class: "key box" }), "items", h("span", { class: "key curved" }), "expected");
   const element = card("Does the prior fit?",
-    "Calibrating learns how frequencies are spread over the items. Bars: how many items have which raw frequency. Line: what the fitted prior and the noise predict. They should agree.",
-    legend, picture, said, table);
+    ["Bars: how many items have which raw frequency. Line: what the fitted prior and the noise predict. They should agree.", hint("prior")],
+    legend, picture, pictureButtons("Does the prior fit", () => picture.querySelector("svg")), said, table);
   const squeezed = (value) => Math.log10(1 + value); // so that single items are seen beside thousands
 
   const paint = responsive(picture, (width) => (answer === null ? h("span") : bars(width, 220, {
@@ -44,8 +46,7 @@ export function priorCard(path, signal, lost) {
     }
     paint();
     const beyond = answer.beyond ? ` ${several(answer.beyond, "item")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
-    const few = answer.items.reduce((sum, items) => sum + items, 0) + answer.beyond < FEW ? " With so few items, bars and line need not agree." : "";
-    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}${few}`;
+    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}`;
     const kept = table.firstChild?.open;
     table.replaceChildren(numbersTable(["from (users)", "to", "items", "expected"], answer.items.map((items, place) =>
       [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Items by raw frequency"));

@@ -1,7 +1,7 @@
 // What one report reveals, and what forged reports could do, in plain words.
 
 import { card, h } from "./dom.js";
-import { percent } from "./words.js";
+import { count, percent } from "./words.js";
 
 /** What one report can tell about its sender. */
 export function privacyCard(plan) {
@@ -26,9 +26,9 @@ function meter(name, share) {
 }
 
 /** What somebody with many fake devices could do. */
-export function forgeryCard(plan) {
+export function forgeryCard(plan, uploads) {
   const { fake_users: forged, suspect_reports: suspect } = plan.progress;
-  const flagged = suspect ? h("p", { class: "warning" }, `${suspect} of the reports look forged. They are left out of the shares; an administrator can list them, and take them in.`) : null;
+  const flagged = suspect ? h("p", { class: "warning" }, `${count(suspect)} of the reports look forged. They are left out of the shares. `, h("a", { href: uploads }, "See them")) : null;
   return card("Exposure to forged reports",
     "Nobody can see whether a private report is honest. This is what fake devices could do to the result.",
     flagged, forged ? forged.sentences.map((one) => h("p", {}, one)) : h("p", {}, "This is known when the first reports are there."));

@@ -1,10 +1,16 @@
 // The ranked list of items. Only the rows that can be seen exist, so that tens of thousands of items stay fast.
 
+import { shareBars } from "./charts.js";
 import { announce, breathe, debounced, h } from "./dom.js";
+import { hint } from "./help.js";
+import { pictureButtons } from "./picture.js";
+import { between } from "./shares.js";
 import { count, label, percent } from "./words.js";
 
 const SPARE = 6; // rows above and below those that can be seen
 const SEEN = 10.5; // rows that the list shows at once
+const LONG = 22; // letters above which a name may be cut: then it is a button that shows the whole
+const IN_PICTURE = 20; // rows of a picture that is saved
 const ORDERS = {
   frequency: "Calibrated share",
   raw: "Raw share",
@@ -20,12 +26,13 @@ export function ranking(signal) {
   let found = []; // those that match the search
   let best = order; // places of all items, the most frequent first
   let ranks = new Uint32Array(0); // the rank of each item by calibrated frequency
+  let named = false; // whether people search: what holds for a list of the largest does not hold for items named beforehand
   let scale = 1;
   let tall = 44;
 
   const rows = h("div", { class: "rows" });
   const head = h("div", { class: "row headings", role: "row" },
-    ["#", "Item", "Calibrated, interval and raw", "Share", "Interval", "Raw"].map((name, place) =>
+    ["#", "Item", "Calibrated, interval and raw", "Share", "Interval", "Raw ± error"].map((name, place) =>
       h("span", { role: "columnheader", class: ["rank", "item", "track", "share", "interval", "raw"][place] }, name)));
   const view = h("div", { class: "view", tabindex: 0, role: "rowgroup", "aria-label": "Items; scroll with the arrow keys" }, rows);
   const list = h("div", { class: "ranking", role: "table", "aria-label": "Items and their shares" },
@@ -33,10 +40,13 @@ export function ranking(signal) {
   const search = h("input", { type: "search", id: "search", placeholder: "Search items", "aria-label": "Search items", autocomplete: "off" });
   const sort = h("select", { "aria-label": "Sort by" }, Object.entries(ORDERS).map(([value, text]) => h("option", { value }, text)));
   const result = h("p", { class: "note", role: "status" });
+  const whole = h("p", { class: "whole-name", role: "status", hidden: true });
   const legend = h("p", { class: "legend", "aria-hidden": "true" },
     h("span", { class: "key dot" }), "calibrated", h("span", { class: "key span" }), "interval", h("span", { class: "key tick" }), "raw");
+  const hints = h("span", {}, hint("calibrated"));
   const empty = h("p", { class: "nothing", hidden: true }, "No item matches.");
-  const element = h("div", {}, h("div", { class: "tools" }, search, h("label", { class: "inline" }, "Sort by ", sort), legend), list, empty, result);
+  const element = h("div", {}, h("div", { class: "tools" }, search, h("label", { class: "inline" }, "Sort by ", sort), legend, hints), list, empty, whole,
+    h("div", { class: "tools foot" }, result, hint("interval"), pictureButtons("Shares", draw)));
 
   const pool = new Map(); // rows that exist, by their place in the list
 
@@ -65,7 +75,11 @@ export function ranking(signal) {
     list.setAttribute("aria-rowcount", found.length + 1);
     list.hidden = found.length === 0;
     empty.hidden = found.length !== 0;
-    result.textContent = wanted ? `${count(found.length)} of ${count(names.length)} items match.` : `${count(names.length)} items.`;
+    named = wanted !== "";
+    whole.hidden = true;
+    result.textContent = named
+      ? `${count(found.length)} of ${count(names.length)} items match. Shares and intervals are those that hold for items named before looking.`
+      : `${count(names.length)} items. Intervals hold for this list. If you had an item in mind before looking, search for it, and read that interval.`;
     paint(true);
   }
 
@@ -81,23 +95,42 @@ export function ranking(signal) {
     return { element, ...parts };
   }
 
+  /** The share of an item and its interval: that of the list, or that of an item which was named before looking. */
+  function read(place) {
+    const from = named ? table.named : { share: table.share, low: table.share_low, high: table.share_high };
+    return { share: from.share[place], low: from.low[place], high: from.high[place] };
+  }
+
+  /** The rows at the top as a picture. */
+  function draw() {
+    return found.length ? shareBars(760, [...found.slice(0, IN_PICTURE)].map((place) => ({ name: names[place], ...read(place), text: percent(read(place).share, unit / 10) })), "Shares") : null;
+  }
+
+  /** A name that may be cut can be read whole. */
+  function nameOf(name) {
+    return name.length <= LONG ? name : h("button", { type: "button", class: "name", tabindex: 0, onclick() {
+      whole.textContent = name;
+      whole.hidden = false;
+    } }, name);
+  }
+
   function put(row, index) {
     const place = found[index];
     const at = (share) => `${Math.min(Math.max(share / scale, 0), 1) * 100}%`;
     const users = table.users;
     const raw = table.raw[place] / users;
+    const { share, low, high } = read(place);
     row.element.setAttribute("aria-rowindex", index + 2);
     row.element.style.transform = `translateY(${index * tall}px)`;
     row.rank.textContent = count(ranks[place]);
-    row.item.textContent = names[place];
-    row.item.title = names[place];
-    row.share.textContent = percent(table.share[place], unit / 10);
-    row.interval.textContent = `${percent(table.share_low[place], unit / 10)} – ${percent(table.share_high[place], unit / 10)}`;
-    row.raw.textContent = percent(raw, unit / 10);
-    row.span.style.left = at(table.share_low[place]);
-    row.span.style.right = `${(1 - Math.min(table.share_high[place] / scale, 1)) * 100}%`;
+    row.item.replaceChildren(nameOf(names[place]));
+    row.share.textContent = percent(share, unit / 10);
+    row.interval.textContent = between({ low, high }, unit / 10);
+    row.raw.textContent = `${percent(raw, unit / 10)} ± ${percent(table.raw_std_error[place] / users, unit / 10)}`;
+    row.span.style.left = at(low);
+    row.span.style.right = `${(1 - Math.min(high / scale, 1)) * 100}%`;
     row.tick.style.left = at(raw);
-    row.dot.style.left = row.bar.style.width = at(table.share[place]);
+    row.dot.style.left = row.bar.style.width = at(share);
   }
 
   /** Put rows where they can be seen: all of them anew, or those that were not there before. */
@@ -148,7 +181,7 @@ export function ranking(signal) {
   async function show(estimates) {
     latest += 1;
     const turn = latest;
-    const given = { ...estimates.items, users: estimates.n };
+    const given = { ...estimates.items, users: estimates.n, named: estimates.named };
     const size = given.item.length;
     let [text, lower] = [names, folded];
     const sameItems = size === names.length && label(given.item[0]) === names[0] && label(given.item.at(-1)) === names.at(-1);

@@ -1,6 +1,31 @@
-// Snippets that send one report to a plan, ready to be copied.
+// Snippets that send one report to a survey, ready to be copied.
 
+import { ask } from "./api.js";
 import { announce, card, freshId, h } from "./dom.js";
+import { head, loaded } from "./head.js";
+import { kindOf } from "./kinds.js";
+import { notice } from "./notice.js";
+
+export async function sendPage(root, lost, place, name) {
+  const isPlan = place === "plan";
+  const study = await loaded(root, `/v1/${isPlan ? "plans" : "studies"}/${name}`);
+  const form = await (await fetch(`/v1/${isPlan ? "plans" : "studies"}/${name}/document`, { signal: root.signal })).json();
+  const files = await ask("/client/files.json", { signal: root.signal });
+  const texts = isPlan ? snippets(study, kindOf(study).example(form), location.origin, files) : ofStudy(study, answerTo(study.kind, form), location.origin, files);
+  const sets = isPlan && holdsSets(study) ? " A list may hold more answers, or none; in a shell, write semicolons between them." : "";
+  root.append(head(place, name, study, "send"),
+    snippetsCard(texts, `Ready to be copied. The answer in it is an example. A device answers once, however often the page is loaded.${sets}`));
+}
+
+/** An answer to a study with several parts, as an example. */
+function answerTo(kind, form) {
+  if (kind === "discovery") return form.values.kind === "text" ? "soup" : 12;
+  if (kind === "sets") return [form.domain.items?.[0] ?? 0];
+  return Object.fromEntries(form.questions.map(({ name, question, domain, set_size: set }) => {
+    const one = question ? Math.round((question.low + question.high) / 2) : domain.items[0];
+    return [name, set ? [one] : one];
+  }));
+}
 
 /** Text inside single quotes of a shell. */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -19,47 +44,79 @@ function limits(plan) {
   return needed;
 }
 
-export function snippets(plan, item, origin) {
+/** The element that draws a question, on a page. */
+const element = (address, study, { question: file }, origin) => `<script type="module" src="${origin}${file.path}" integrity="${file.integrity}" crossorigin></script>
+
+<localdp-question plan="${address}">${escaped(study.question || study.title || "Your question?")}</localdp-question>
+`;
+const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+
+/** A script of a page that sends one answer. */
+const script = (address, answer, { client }, origin, more = "") => `<link rel="modulepreload" href="${origin}${client.path}" integrity="${client.integrity}" crossorigin>
+<script type="module">
+  import { Client } from ${inScript(`${origin}${client.path}`)};
+
+  const client = await Client.load(${inScript(address)}${more});
+  const { trouble } = await client.sendOnce(${answer}); // once for each browser; { every: "week" } asks again
+  if (trouble) console.warn(trouble);
+</script>
+`;
+
+/** The snippets of a study with several parts. */
+function ofStudy(study, answer, origin, files) {
+  const address = `${origin}/v1/studies/${study.id}`;
+  const token = study.write_token ? ', { token: "YOUR-WRITE-TOKEN" }' : "";
+  return {
+    ...(study.write_token || study.epsilon > 4 ? {} : { Question: element(address, study, files, origin) }),
+    Web: script(address, inScript(answer), files, origin, token).replace('; { every: "week" } asks again', ""),
+    Python: `import urllib.request
+from localdp.client import Client
+
+server = ${JSON.stringify(origin)}
+form = urllib.request.urlopen(server + "/v1/studies/${study.id}/document").read()
+client = Client(form, store="localdp-device", upload=server${study.write_token ? ', token="YOUR-WRITE-TOKEN"' : ""})
+print(client.send(${JSON.stringify(answer)}))
+`,
+    "Privacy notice": notice(study),
+  };
+}
+
+export function snippets(plan, item, origin, files) {
   const document = `${origin}/v1/plans/${plan.fingerprint}/document`;
   const more = limits(plan);
   const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
   const token = plan.write_token;
-  const web = [`upload: ${inScript(origin)}`, ...Object.entries(more).map(([name, value]) => `${camel(name)}: ${value}`), ...(token ? ['token: "YOUR-WRITE-TOKEN"'] : [])];
+  const options = [...Object.entries(more).map(([name, value]) => `${camel(name)}: ${value}`), ...(token ? ['token: "YOUR-WRITE-TOKEN"'] : [])];
+  const web = options.length ? `, { ${options.join(", ")} }` : "";
   const python = ['store="localdp-device"', "upload=server", ...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...(token ? ['token="YOUR-WRITE-TOKEN"'] : [])];
   const flags = Object.entries(more).filter(([name]) => name === "most" || name === "most_epsilon").map(([name, value]) => ` --${name.replace("_", "-")} ${value}`).join("");
   const listed = holdsSets(plan) ? (text) => `[${text}]` : (text) => text;
   // In a shell, semicolons stand between the items of a set: an item with one in it cannot be typed, but the empty set can.
   const typed = holdsSets(plan) && String(item).includes(";") ? "" : String(item);
   return {
-    Web: `<script type="module">
-  import { Client } from ${inScript(`${origin}/client/index.js`)};
-
-  const plan = await (await fetch(${inScript(document)})).text();
-  const client = new Client(plan, { ${web.join(", ")} });
-  await client.send(${listed(inScript(item))});
-</script>
-`,
+    ...(options.length ? {} : { Question: element(`${origin}/v1/plans/${plan.fingerprint}`, plan, files, origin) }), // it has no such options
+    Web: script(`${origin}/v1/plans/${plan.fingerprint}`, listed(inScript(item)), files, origin, web),
     Python: `import urllib.request
 from localdp.client import Client
 
 server = ${JSON.stringify(origin)}
 plan = urllib.request.urlopen(server + "/v1/plans/${plan.fingerprint}/document").read()
 client = Client(plan, ${python.join(", ")})
-print(client.send(${listed(inPython(item))}))
+print(client.send_once(${listed(inPython(item))}))
 `,
     curl: `curl -fsS ${document} -o plan.json
 localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(typed)} > report.json
 curl -fsS ${origin}/v1/plans/${plan.fingerprint}/reports \\
 ${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
 `,
+    "Privacy notice": notice({ ...plan, epsilon: plan.progress.epsilon }),
     "Try it": `import random, secrets, urllib.request
 import localdp as ldp
 
 address = ${JSON.stringify(`${origin}/v1/plans/${plan.fingerprint}`)}
 plan = ldp.Plan.from_json(urllib.request.urlopen(address + "/document").read())
-items = plan.domain.items
-people = random.choices(items, weights=range(len(items), 0, -1), k=2_000)  # the first item is the most popular
-reports = plan.privatize(${holdsSets(plan) ? "[[item] for item in people]" : "people"})
+people = ${kindOf(plan).people}
+reports = plan.privatize(people)
 headers = {"Upload-Id": secrets.token_hex(16), "Content-Type": "application/octet-stream"}
 ${token ? 'headers["Authorization"] = "Bearer YOUR-WRITE-TOKEN"\n' : ""}upload = urllib.request.Request(address + "/reports", reports.to_bytes(), headers)
 print(urllib.request.urlopen(upload).read().decode())
@@ -68,14 +125,15 @@ print(urllib.request.urlopen(upload).read().decode())
 }
 
 const NOTES = {
-  Web: "Put this into a page. It remembers what it has said in the browser, and sends when there is a network.",
+  Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. For a site that knows the answer itself, take “Web”.",
+  Web: "Put this into a page. The browser remembers that it has answered, and sends when there is a network. One file is loaded, and its hash is checked.",
   Python: "Install with pip install . in a clone of localdp's repository. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it.",
+  "Privacy notice": "Put this into the privacy notice of your site, fill in what is in brackets, and change it to what you do. The documentation has a page for lawyers and managers.",
   "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the plan, so try it on one that you can do without.",
 };
 
-export function snippetsCard(plan, item) {
-  const texts = snippets(plan, item, location.origin);
+function snippetsCard(texts, about) {
   const names = Object.keys(texts);
   const tabs = names.map((name) => h("button", { type: "button", role: "tab", id: freshId("tab"), onclick: () => choose(name) }, name));
   const code = h("code");
@@ -115,8 +173,7 @@ export function snippetsCard(plan, item) {
   }
 
   choose(names[0]);
-  const sets = holdsSets(plan) ? " A list may hold more items, or none; in a shell, write semicolons between them." : "";
-  const element = card("Send reports", `One report of one device, ready to be copied, or 2,000 made-up people. The item is an example. Every call of send is one more report: call it once for each person.${sets}`, bar, panel);
+  const element = card("Send reports", about, bar, panel);
   element.classList.add("wide");
   return element;
 }

@@ -8,6 +8,9 @@ export const count = (value) => whole.format(Math.round(value));
 /** A number of things: 1 report, 2 reports. */
 export const several = (value, name) => `${count(value)} ${name}${Math.round(value) === 1 ? "" : "s"}`;
 
+/** A number on a scale, with about three digits that matter. */
+export const figure = (value) => (value === null ? "–" : new Intl.NumberFormat("en", { maximumFractionDigits: Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1))) }).format(value));
+
 /** A share such as 0.0123 as 1.23%. `unit` is a share that the reader should still be able to tell apart from 0. */
 export function percent(share, unit = Math.abs(share) / 100) {
   if (!share) return "0%";
@@ -30,8 +33,18 @@ export function shortDay(day) {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
+/** 2026-11-16 as 16 November 2026. */
+export const longDay = (day) => new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+
+/** 2026-11-16T08:05:00Z as 16 Nov 2026, 08:05. */
+export const moment = (text) => new Date(text).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+
 /** The day that comes so many days after another one. */
 export const nextDay = (day, more = 1) => new Date(Date.parse(`${day}T00:00:00Z`) + more * 86_400_000).toISOString().slice(0, 10);
 
+let labels = {};
+/** What people read instead of items, on the page that is shown. */
+export const useLabels = (given) => { labels = given ?? {}; };
+
 /** An item as it is shown. */
-export const label = (item) => (item === "" ? "(empty text)" : String(item));
+export const label = (item) => (Object.hasOwn(labels, String(item)) ? labels[String(item)] : item === "" ? "(empty text)" : String(item));

@@ -5,12 +5,16 @@ from localdp.collector.routes import (
     answers,
     data,
     discoveries,
+    feed,
+    life,
     operation,
     plans,
+    preview,
     standing,
     studies,
     tokens,
     uploads,
+    wordings,
 )
 from localdp.collector.routes.route import Route
 
@@ -18,11 +22,15 @@ ROUTES: tuple[Route, ...] = (
     uploads.ROUTE,
     *plans.ROUTES,
     *advice.ROUTES,
+    *preview.ROUTES,
     *answers.ROUTES,
     *data.ROUTES,
     *standing.ROUTES,
     *studies.ROUTES,
     *discoveries.ROUTES,
+    *life.ROUTES,
+    *wordings.ROUTES,
+    *feed.ROUTES,
     *tokens.ROUTES,
     *operation.ROUTES,
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import BinaryIO
@@ -16,50 +15,37 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from localdp import files
+from localdp.collector.checking import stored_reports
 from localdp.collector.collections import Collection, day_of, iso_day
+from localdp.collector.fields import DAY, FROM, TO, Parameter, check_days
 from localdp.collector.problems import Problem, invalid
-from localdp.collector.recount import reports_in
-from localdp.collector.routes.route import Parameter, Route, json_response
+from localdp.collector.routes.route import Route, json_response
 from localdp.collector.routes.uploads import STATUS, UPLOAD_ID_HEADER, check_open, closed, upload_id_in
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, uploads
 from localdp.collector.storage.database import Session
 from localdp.plan import Aggregate
-from localdp.validation import shown
 
 _PIECE_BYTES = 1 << 24
 _SENT_BYTES = 1 << 16
 _EARLIEST, _LATEST = -(10**6), 10**7
-_WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH = date(1970, 1, 1)
 
 
-def day_in(request: Request, name: str, default: int) -> int:
-    """A day in a query, as days since 1970."""
-    given = request.query_params.getlist(name)
-    if not given:
-        return default
-    if len(given) > 1:
-        raise invalid(f'"{name}" was given more than once')
-    try:
-        if _WRITTEN.fullmatch(given[0]):
-            return (date.fromisoformat(given[0]) - date(1970, 1, 1)).days
-    except ValueError:
-        pass
-    raise invalid(f'"{name}" is a day such as 2026-01-31, not {shown(given[0], 60)}')
-
-
-def days_in(request: Request) -> tuple[int, int]:
-    """The first and the last day that a query asks for."""
-    first, last = day_in(request, "from", _EARLIEST), day_in(request, "to", _LATEST)
-    if first > last:
-        raise invalid('"to" is a day before "from"')
-    return first, last
+def _days(given: Mapping[str, date]) -> tuple[int, int]:
+    """The first and the last day that a query asks for, as days since 1970."""
+    first, last = given.get("from"), given.get("to")
+    check_days(first, last)
+    return (
+        _EARLIEST if first is None else (first - _EPOCH).days,
+        _LATEST if last is None else (last - _EPOCH).days,
+    )
 
 
 async def export(service: Service, request: Request) -> Response:
     """The raw reports as a Parquet file that `localdp aggregate` and the engines read."""
     collection = await service.collection(request.path_params["plan"])
-    days = days_in(request)
+    days = _days(request.state.query)
     file, dropped = await service.pools.for_analysts((collection.id, "export"), _written, service, collection, days)
     headers = {
         "Reports-Dropped": str(dropped),
@@ -93,10 +79,10 @@ def _written(service: Service, collection: Collection, days: tuple[int, int]) ->
                     gathered.append(one.body)
                     size += len(one.body)
                     if size >= _PIECE_BYTES:
-                        write(reports_in(b"".join(gathered), collection.plan))
+                        write(stored_reports(b"".join(gathered), collection.plan))
                         gathered, size = [], 0
             if gathered:
-                write(reports_in(b"".join(gathered), collection.plan))
+                write(stored_reports(b"".join(gathered), collection.plan))
         return path.open("rb"), dropped
 
 
@@ -133,7 +119,8 @@ async def add_aggregate(service: Service, request: Request) -> Response:
 def _day_to_count_for(request: Request) -> int:
     """The day of an aggregate. A day far away would be a mistake, and would stretch every history to it."""
     today = day_of(time.time())
-    day = day_in(request, "day", today)
+    given = request.state.query.get("day")
+    day = today if given is None else (given - _EPOCH).days
     if not 0 <= day <= today + 1:  # it may be tomorrow already where the aggregate was made
         raise invalid(f'"day" is a day from 1970-01-01 to today, {iso_day(today)} in UTC, not {iso_day(day)}')
     return day
@@ -148,9 +135,6 @@ def _checked(data: bytes, collection: Collection) -> Aggregate:
     return aggregate
 
 
-DAY = {"type": "string", "format": "date"}
-FROM = Parameter("from", "The first day, in UTC; all days by default.", DAY)
-TO = Parameter("to", "The last day, in UTC; not before the first one.", DAY)
 _BINARY = {"type": "string", "format": "binary"}
 _DONE = {
     201: ("Added.", {"application/json": STATUS}),

@@ -15,20 +15,21 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from localdp.collector.answers.discoveries import FoundAnswer
-from localdp.collector.answers.queries import FORMATS
-from localdp.collector.collections import Collection, Terms, iso_moment
+from localdp.collector.answers.queries import LEVEL
+from localdp.collector.collections import Collection, iso_moment
+from localdp.collector.fields import EPSILON, FORMAT, TERMS, Parameter
 from localdp.collector.problems import Problem, invalid, unknown_discovery
 from localdp.collector.requests import KINDS, check_fields, made, terms_of
 from localdp.collector.routes import uploads
-from localdp.collector.routes.route import Parameter, Route, json_body, json_response, tagged
+from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.collector.storage.collections import DISCOVERY, SHORT
 from localdp.collector.studies import Kept
+from localdp.collector.terms import Terms
 from localdp.discovery import Discovery
 from localdp.studies import Study
 from localdp.studies.series import LEAST_REPORTS
-from localdp.validation import checked_level
 
 
 async def create(service: Service, request: Request) -> Response:
@@ -88,23 +89,14 @@ async def current(service: Service, request: Request) -> Response:
 
 async def advance(service: Service, request: Request) -> Response:
     """End a round and begin the next one. If the round is over already, nothing happens."""
-    number = request.query_params.get("round", "")
-    if not (number.isascii() and number.isdecimal() and len(number) < 7):
-        raise invalid('"round" is the number of the round to end, as in ?round=0')
     kept = await _kept(service, request)
-    kept = await service.pools.for_rounds(service.studies.advance, kept.fingerprint, str(int(number)))
+    kept = await service.pools.for_rounds(service.studies.advance, kept.fingerprint, str(request.state.query["round"]))
     return json_response(await service.pools.for_operators(described, service, kept))
 
 
 async def result(service: Service, request: Request) -> Response:
     """The values that were found."""
-    kind = request.query_params.get("format", "json")
-    if kind not in FORMATS:
-        raise invalid(f'"format" is one of {", ".join(FORMATS)}')
-    try:
-        level = checked_level(float(request.query_params.get("level", "0.9")))
-    except ValueError:
-        raise invalid('"level" is a number between 0 and 1') from None
+    kind, level = request.state.query["format"], request.state.query["level"]
     kept = await _kept(service, request)
     discovery = _discovery(kept)
     if not discovery.done:
@@ -167,7 +159,8 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
         "done": None if kept.closed is None else iso_moment(kept.closed),
         **{name: getattr(kept.terms, name) for name in _TERMS},
         "name": discovery.name,
-        "values": {key: value for key, value in discovery.code.document().items() if key != "code"},
+        "values": _values(discovery),
+        "reach": {"share": discovery.reach.share(0.9), "probability": 0.9, "sentence": discovery.reach.sentence()},
         "epsilon": discovery.epsilon,
         "users": discovery.users,
         "top": discovery.top,
@@ -179,6 +172,13 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
             if one.reports is not None
         ],
     }
+
+
+def _values(discovery: Discovery) -> dict[str, Any]:
+    """The kind of values, without the tables of its code, and with the number of known ones."""
+    document = discovery.code.document()
+    found = {key: document[key] for key in document if key not in ("code", "books", "known")}
+    return found | ({"known": len(discovery.code.known)} if discovery.code.known else {})
 
 
 def _under_way(service: Service, kept: Kept, discovery: Discovery) -> dict[str, Any] | None:
@@ -201,17 +201,22 @@ def _under_way(service: Service, kept: Kept, discovery: Discovery) -> dict[str, 
 
 _TEXT = {"type": "string"}
 _TERMS = {
-    "title": {"type": "string", "maxLength": 200},
-    "question": {"type": "string", "maxLength": 2000},
+    **{name: TERMS[name] for name in ("title", "question", "write_token")},
     "automatic": {"type": "boolean", "default": False, "description": "End a round as soon as it has its reports."},
-    "write_token": {"type": "boolean", "default": False, "description": "Whether uploads need a write token."},
 }
 OF_DISCOVERY: dict[str, Any] = {
-    "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
+    "epsilon": EPSILON,
     "users": {"type": "integer", "minimum": 100, "description": "About how many people will take part."},
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
     "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
     "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
+    "alphabet": {"type": "string", "description": "All characters that texts have."},
+    "examples": {"type": "array", "items": _TEXT, "description": "Public texts that the code of texts is shaped by."},
+    "known": {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "description": "Public values, such as a dictionary, that need not be found bit by bit.",
+    },
     "rounds": {"type": "integer", "minimum": 1, "maximum": 24},
     "name": {"type": "string", "description": "Tells discoveries apart that are otherwise alike."},
     **_TERMS,
@@ -250,11 +255,6 @@ RESULT = {
 _ROUND = Parameter(
     "round", "The number of the round to end.", {"type": "integer", "minimum": 0, "maximum": 999_999}, required=True
 )
-_LEVEL = Parameter(
-    "level", "How probable it is that an interval holds the true frequency.",
-    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.9},
-)  # fmt: skip
-_FORMAT = Parameter("format", "How the answer is written.", {"enum": list(FORMATS), "default": "json"})
 _PATH = "/v1/discoveries/{discovery}"
 
 UPLOADS = Route(
@@ -277,6 +277,6 @@ ROUTES = (
           problems=(404, 410, 422, 503), open=True),
     Route("POST", f"{_PATH}/advance", "admin", "End a round and begin the next one.", advance,
           {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(404, 409, 422, 503, 507)),
-    Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, RESULT, (_LEVEL, _FORMAT),
+    Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, RESULT, (LEVEL, FORMAT),
           problems=(404, 409, 422, 503)),
 )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.collections import Collection, Terms, iso_day, iso_moment, requested
+from localdp.collector.collections import Collection, iso_day, iso_moment, requested
+from localdp.collector.fields import OF_PLAN, ORIGIN, TERMS
 from localdp.collector.problems import Problem
 from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
@@ -33,7 +34,7 @@ async def create(service: Service, request: Request) -> Response:
             409,
             "plan-exists",
             f"this collector has the plan {plan.fingerprint} already, with another title, question, minimum, dates or "
-            "need of a token, and these are never changed. Use that plan as it is, or close it and create one that "
+            "need of a token. Its title and question can be corrected; for all else, close it and create one that "
             "devices see as another: with other items, another mechanism, or a slightly different epsilon. Devices "
             "that have reported then spend epsilon once more",
         )
@@ -122,6 +123,8 @@ def described(service: Service, collection: Collection) -> dict[str, Any]:
 def _figures(plan: Plan) -> dict[str, Any]:
     mechanism = plan.mechanism
     return {
+        "kind": plan.question.name,
+        "asks_for": plan.question.describe(),
         "mechanism": mechanism.name,
         "epsilon": mechanism.requested_epsilon,
         "options": mechanism.options(),
@@ -132,31 +135,15 @@ def _figures(plan: Plan) -> dict[str, Any]:
 
 
 _TEXT = {"type": "string"}
-_MOMENT = {"type": ["string", "null"], "description": "A date, or a moment, as in ISO 8601."}
-TERMS_SCHEMA = {
-    "title": {"type": "string", "maxLength": 200},
-    "question": {"type": "string", "maxLength": 2000},
-    "minimum": {"type": "integer", "minimum": 0, "default": Terms.minimum},
-    "opens": _MOMENT,
-    "closes": _MOMENT,
-    "write_token": {"type": "boolean", "default": False, "description": "Whether uploads need a write token."},
-}
-OF_PLAN: dict[str, Any] = {
-    "items": {"type": "array", "items": {"type": ["string", "integer", "number", "boolean"]}, "minItems": 2},
-    "size": {"type": "integer", "minimum": 2, "description": "The number of items, instead of a list."},
-    "mechanism": {"type": "string", "default": "auto"},
-    "epsilon": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
-    "once": {"type": "number", "exclusiveMinimum": 0, "maximum": 16},
-    "other": {"description": "The catch-all item."},
-    "answers": {"type": "integer", "minimum": 1},
-    "set_size": {"type": "integer", "minimum": 1, "maximum": 65536, "description": "Every user holds a set."},
+BODY: dict[str, Any] = {
+    **OF_PLAN,
     "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
-    **TERMS_SCHEMA,
+    **TERMS,
 }
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
-    "properties": OF_PLAN,
+    "properties": BODY,
 }
 PLAN = {
     "type": "object",
@@ -168,7 +155,10 @@ PLAN = {
         "state": {"enum": ["planned", "open", "closed"]},
         "created": _TEXT,
         "closed": {"type": ["string", "null"]},
-        **TERMS_SCHEMA,
+        **TERMS,
+        **ORIGIN,
+        "kind": {"type": "string", "description": "What is asked: choice, choices, scale, or a kind from elsewhere."},
+        "asks_for": {"type": "string", "description": "The same in words."},
         "mechanism": _TEXT,
         "epsilon": {"type": "number"},
         "size": {"type": "integer"},

@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,27 +21,22 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from localdp.collector.bodies import GoneError
+from localdp.collector.collections import names_study
+from localdp.collector.fields import Parameter, Schema, read_query
 from localdp.collector.guard import CORS
+from localdp.collector.notes import CURRENT, Note
 from localdp.collector.problems import Problem, full, invalid, unavailable
 from localdp.collector.service import Service
-from localdp.collector.storage.database import StorageError, StorageFullError
+from localdp.collector.storage import collections, tokens
+from localdp.collector.storage.collections import StoredCollection
+from localdp.collector.storage.database import Session, StorageError, StorageFullError
+from localdp.collector.storage.tokens import StoredToken
+from localdp.collector.tokens import check_limit
 from localdp.errors import LocalDPError
 from localdp.formats import canonical_json
 
 _log = logging.getLogger("localdp.collector")
 Handler = Callable[[Service, Request], Awaitable[Response]]
-Schema = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A value in the query or in the headers."""
-
-    name: str
-    description: str
-    schema: Schema = field(default_factory=lambda: {"type": "string"})
-    where: str = "query"
-    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,8 @@ class Route:
     """One method at one path. Without a `scope`, everybody may use it; `write` is asked for by plans that need it.
 
     `answers` has the media type and the schema of the answer for each status, `body` has the media types and the
-    schemas of the request. `open` means that any web page may use it from a browser.
+    schemas of the request. `open` means that any web page may use it from a browser, and `about_token` that it says
+    something about the token that it is asked with, whatever that is for.
     """
 
     method: str
@@ -60,6 +58,7 @@ class Route:
     body: Mapping[str, Schema] | None = None
     problems: tuple[int, ...] = ()
     open: bool = False
+    about_token: bool = False
 
 
 class Endpoint:
@@ -72,9 +71,12 @@ class Endpoint:
         request = Request(scope, receive, send)
         try:
             if self.route.scope in ("read", "admin"):
-                await authorize(self.service, authorization_in(scope["headers"]), self.route.scope)
-            self.check_query(request)
-            response = await self.route.handler(self.service, request)
+                token = request.state.token = await self._authorized(request, self.route.scope)
+            self.read_query(request)
+            if self.route.scope == "admin" and self.route.method != "GET":
+                response = await self._noted(request, token)
+            else:
+                response = await self.route.handler(self.service, request)
         except GoneError:
             return
         except Exception as error:
@@ -82,6 +84,29 @@ class Endpoint:
         if self.route.open:
             response.raw_headers.extend(CORS)
         await response(scope, receive, send)
+
+    async def _authorized(self, request: Request, scope: str) -> StoredToken:
+        """The token of a request. One that is for a single collection opens the routes whose paths name that one."""
+        authorization = authorization_in(request.scope["headers"])
+        token = await authorized(self.service, authorization, scope)
+        if token.collection is not None and not self.route.about_token:
+            number = await self.service.pools.for_devices(_number_of, self.service, named_in(request))
+            check_limit(token, scope, number)
+        return token
+
+    async def _noted(self, request: Request, token: StoredToken) -> Response:
+        """Answer an administrator, with a note in the trail: in the transaction of the change, if there is one."""
+        name = named_in(request)
+        found = await self.service.pools.for_operators(_id_of, self.service, name) if name else ""
+        note = Note(token, f"{self.route.method} {self.route.path}", found)
+        reset = CURRENT.set(note)
+        try:
+            response = await self.route.handler(self.service, request)
+            if not note.written:  # everything was as it was asked for already
+                await self.service.writer.call(_nothing)
+            return response
+        finally:
+            CURRENT.reset(reset)
 
     def problem(self, error: Exception) -> Problem:
         """The problem that an error is to whoever asked. An error that nobody foresaw is a mistake of ours."""
@@ -98,13 +123,17 @@ class Endpoint:
         _log.error("a request failed: %s %s", self.route.method, self.route.path, exc_info=error)
         return Problem(500, "internal-error", "the collector made a mistake; its log says which")
 
-    def check_query(self, request: Request) -> None:
-        """Refuse parameters that do not exist: a misspelt one would be ignored without a word."""
-        known = {one.name for one in self.route.parameters if one.where == "query"}
-        for name in request.query_params:
-            if name not in known:
-                may = f"; there are {', '.join(sorted(known))}" if known else ""
-                raise invalid(f"there is no parameter {name[:60]!r} here{may}")
+    def read_query(self, request: Request) -> None:
+        """Read the query by the parameters of the route into `request.state.query`.
+
+        One that does not exist is refused: a misspelt one would be ignored without a word.
+        """
+        request.state.query = read_query(self.route.parameters, request.query_params.multi_items())
+
+
+def named_in(request: Request) -> str:
+    """The name of the collection in the path of a request; empty if it names none."""
+    return next((request.path_params[one] for one in ("plan", "study", "discovery") if one in request.path_params), "")
 
 
 def authorization_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
@@ -115,12 +144,40 @@ def authorization_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return given[0] if given else None
 
 
-async def authorize(service: Service, authorization: str | None, scope: str, plan: int | None = None) -> None:
-    """Check a token, beside the event loop if the database has to be asked."""
+async def authorized(service: Service, authorization: str | None, scope: str) -> StoredToken:
+    """Check a token, beside the event loop if the database has to be asked; what is known of it."""
     if service.tokens.fresh:
-        service.tokens.check(authorization, scope, plan)
+        token = service.tokens.check(authorization, scope)
     else:
-        await service.pools.for_devices(service.tokens.check, authorization, scope, plan)
+        token = await service.pools.for_devices(service.tokens.check, authorization, scope)
+    if service.tokens.newly_used(token):
+        with suppress(StorageError):  # the collector is stopping
+            service.writer.queue(lambda session: tokens.use(session, token.id, int(time.time())))
+    return token
+
+
+def _number_of(service: Service, name: str) -> int | None:
+    """The number of the collection that a path names; None if it names none."""
+    found = _stored(service, name)
+    return None if found is None else found.id
+
+
+def _nothing(session: Session) -> None:
+    """No change."""
+
+
+def _id_of(service: Service, name: str) -> str:
+    """The id of the collection that a path names; empty if there is none any more."""
+    found = _stored(service, name)
+    return "" if found is None else found.name
+
+
+def _stored(service: Service, name: str) -> StoredCollection | None:
+    """The collection that a path names. What can be no name is not looked for."""
+    if not names_study(name):
+        return None
+    with service.database.reading() as session:
+        return collections.find(session, name)
 
 
 async def json_body(service: Service, request: Request) -> Any:

@@ -8,15 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import Collection, iso_day
+from localdp.collector.fields import Parameter
 from localdp.collector.problems import Problem, invalid
-from localdp.collector.routes.route import Parameter, Route, json_body, json_response
+from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.service import Service
 from localdp.collector.standing import NAMES, take
 from localdp.collector.storage import uploads
 from localdp.collector.storage.aggregates import COUNTED, TAKEN_BACK
 from localdp.collector.storage.database import FoldConflictError
-from localdp.reading import one_of, whole_number
-from localdp.validation import shown
 
 MOST_AT_ONCE = 1_000
 """Uploads that can be listed, or moved, at once."""
@@ -27,19 +26,13 @@ _WAYS = {_BACK: TAKEN_BACK, _IN: COUNTED}
 async def every(service: Service, request: Request) -> Response:
     """Uploads of a plan that have a standing, in the order in which they came."""
     collection = await service.collection(request.path_params["plan"])
-    given = request.query_params
-    name = one_of(given.get("standing", "suspect"), "standing", tuple(NAMES.values()))
-    after = given.get("after", "0")
-    if not _is_number(after):
-        raise invalid(f'"after" is the number of an upload, not {shown(after, 60)}')
-    most = whole_number(given.get("most"), "most") or 100
-    if most > MOST_AT_ONCE:
-        raise invalid(f'"most" is at most {MOST_AT_ONCE:,}, not {most}')
-    standing = next(key for key, value in NAMES.items() if value == name)
+    given = request.state.query
+    after, most = given["after"], given["most"]
+    standing = next(key for key, value in NAMES.items() if value == given["standing"])
 
     def answer() -> list[dict[str, Any]]:
         with service.database.reading() as session:
-            return [_described(one) for one in uploads.listed(session, collection.where, standing, int(after), most)]
+            return [_described(one) for one in uploads.listed(session, collection.where, standing, after, most)]
 
     return json_response({"uploads": await service.pools.for_operators(answer)})
 
@@ -112,9 +105,11 @@ _REQUEST = {
 }
 _MOVED = {"type": "object", "required": ["moved"], "properties": {"moved": {"type": "integer"}}}
 _QUERY = (
-    Parameter("standing", "Which uploads.", {"enum": list(NAMES.values()), "default": "suspect"}),
+    Parameter("standing", "Which uploads.", {"enum": tuple(NAMES.values()), "default": "suspect"}),
     Parameter(
-        "after", "Only uploads with larger numbers.", {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15}
+        "after",
+        "Only uploads with larger numbers.",
+        {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15, "default": 0},
     ),
     Parameter("most", "So many at most.", {"type": "integer", "minimum": 1, "maximum": MOST_AT_ONCE, "default": 100}),
 )

@@ -11,22 +11,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from localdp.collector.answers import EstimatesQuery
-from localdp.collector.answers.queries import FORMATS
 from localdp.collector.answers.results import ResultAnswer
 from localdp.collector.collections import Collection, iso_moment
+from localdp.collector.fields import FORMAT, ORIGIN, TERMS, Parameter
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.requests import KINDS, requested
 from localdp.collector.routes import uploads
 from localdp.collector.routes.discoveries import DOCUMENT, OF_DISCOVERY, RESULT
-from localdp.collector.routes.plans import OF_PLAN, TERMS_SCHEMA
-from localdp.collector.routes.route import Parameter, Route, json_body, json_response, tagged
+from localdp.collector.routes.plans import BODY as OF_PLAN
+from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.storage.collections import SHORT
 from localdp.collector.storage.parts import StoredPart
 from localdp.collector.studies import Kept, study_closed
 from localdp.errors import TooFewReportsError
-from localdp.table import Table
+from localdp.studies import Study
+from localdp.studies.series import Series
 
 
 async def create(service: Service, request: Request) -> Response:
@@ -63,7 +63,29 @@ async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
 async def one(service: Service, request: Request) -> Response:
     """One study, with all its parts."""
     kept = await _kept(service, request)
-    return json_response(await service.pools.for_operators(described, service, kept))
+
+    def answer() -> dict[str, Any]:
+        return {**described(service, kept), "progress": _progress(kept.study)}
+
+    return json_response(await service.pools.for_operators(answer))
+
+
+def _progress(study: Study) -> dict[str, Any] | None:
+    """Of a study with rounds: how many people and rounds are expected, and what was found so far."""
+    if not isinstance(study, Series):
+        return None
+    return {
+        "users": study.users,
+        "expected_rounds": study.expected_rounds,
+        "least_reports": study.least_reports,
+        "reach": study.promise(),
+        "so_far": {name: list(map(_simple, values)) for name, values in study.so_far().columns.items()},
+    }
+
+
+def _simple(value: Any) -> Any:
+    """A value of a table as JSON has it."""
+    return round(float(value), 6) if isinstance(value, float) else value
 
 
 async def document(service: Service, request: Request) -> Response:
@@ -74,7 +96,7 @@ async def document(service: Service, request: Request) -> Response:
 
 async def part(service: Service, request: Request) -> Response:
     """The part under way, as devices need it. They ask again, and get 304 as long as it is the same."""
-    place = _place(request)
+    place = request.state.query.get("place")
     kept = await _kept(service, request)
     if kept.study.done:
         raise Problem(409, "study-done", f"this {kept.study.what} is done, and asks nothing any more")
@@ -98,16 +120,9 @@ def _asked(kept: Kept, place: int | None) -> StoredPart:
     return next(one for one in under_way if one.key == found.key)
 
 
-def _place(request: Request) -> int | None:
-    text = request.query_params.get("place")
-    if text is not None and not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise invalid('"place" is a whole number: the place of a device in the study')
-    return None if text is None else int(text)
-
-
 async def advance(service: Service, request: Request) -> Response:
     """End the parts under way and begin what follows. If the part that is named is over already, nothing happens."""
-    name, key = request.path_params["study"], request.query_params.get("part")
+    name, key = request.path_params["study"], request.state.query.get("part")
     kept = await service.pools.for_rounds(service.studies.advance, name, key)
     return json_response(await service.pools.for_operators(described, service, kept))
 
@@ -120,9 +135,8 @@ async def close(service: Service, request: Request) -> Response:
 
 async def result(service: Service, request: Request) -> Response:
     """The result of a study that is done; of a study that never is, such as a plan, what is released by now."""
-    form, name = request.query_params.get("format", "json"), request.query_params.get("table")
-    if form not in FORMATS:
-        raise invalid(f'"format" is one of {", ".join(FORMATS)}')
+    query = request.state.query
+    form, name = query["format"], query.get("table")
     kept = await _kept(service, request)
     study = kept.study
     if study.goes_on and not study.done:
@@ -131,7 +145,7 @@ async def result(service: Service, request: Request) -> Response:
         raise Problem(409, "not-done", f"this {study.what} is not done: {said}")
 
     def answer() -> Response:
-        n, tables, notes = _found(service, kept) if study.goes_on else _estimated(service, kept)
+        n, tables, notes = service.results.of(kept, query.get("segment"), query.get("given"))
         if name is not None and name not in tables:
             raise invalid(f'"table" is one of {", ".join(tables)}')
         about = {"id": kept.name, "fingerprint": kept.fingerprint, "kind": study.kind, "n": n}
@@ -142,27 +156,6 @@ async def result(service: Service, request: Request) -> Response:
         return await service.pools.for_analysts((kept.id, "result"), answer)
     except TooFewReportsError as error:
         raise Problem(409, "too-few-reports", str(error)) from None
-
-
-Found = tuple[int, dict[str, Table], tuple[str, ...]]
-"""The number of reports, tables by name, and notes."""
-
-
-def _found(service: Service, kept: Kept) -> Found:  # noqa: ARG001 (as `_estimated`)
-    """What a study that is done has found."""
-    found = kept.study.result()
-    return sum(part.reports or 0 for part in kept.parts), found.tables(), tuple(getattr(found, "notes", ()))
-
-
-def _estimated(service: Service, kept: Kept) -> Found:
-    """What the parts of a study say by now, as far as it is released: the estimates of each."""
-    answers = {
-        part.key or "items": service.answering.answer(service.collections.by_part(kept.id, part.key), EstimatesQuery())
-        for part in kept.parts
-    }
-    n = sum(answer.fitted.n for answer in answers.values())
-    remarks = dict.fromkeys(note for answer in answers.values() for note in answer.remarks)
-    return n, {name: answer.table() for name, answer in answers.items()}, tuple(remarks)
 
 
 class PartUploads(uploads.Uploads):
@@ -223,8 +216,11 @@ _ONLY_HERE = {
     "kind": {"enum": list(KINDS), "description": "Which kind of study; its fields are given beside it."},
     "document": {"type": "object", "description": "A whole form of any kind of study, instead of its fields."},
     "largest": {"type": "integer", "minimum": 1, "maximum": 10, "description": "Of sets: find itemsets up to so many."},
+    "questions": {"type": "object", "description": "Of a questionnaire: each question by name, such as "
+                  '{"diet": {"items": ["vegan", "any"]}, "age": {"low": 10, "high": 90, "step": 10}}.'},
+    "cross": {"description": 'Of a questionnaire: pairs of questions that are asked together, or "all".'},
     "automatic": _AUTOMATIC,
-}
+}  # fmt: skip
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
@@ -256,9 +252,11 @@ STUDY = {
         "created": _TEXT,
         "closed": _NULLABLE,
         "epsilon": {"type": "number", "description": "What a device spends."},
-        **TERMS_SCHEMA,
+        **TERMS,
+        **ORIGIN,
         "automatic": _AUTOMATIC,
         "parts": {"type": "array", "items": PART},
+        "progress": {"type": ["object", "null"], "description": "Of one study with rounds: how far it is."},
         "form": {"type": "object", "description": "When it is created: the form, as devices fetch it."},
     },
 }
@@ -269,14 +267,16 @@ _PLACE = Parameter(
     {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15},
 )  # fmt: skip
 _KEY = Parameter("part", "The key of a part to end, so that nothing happens if it is over already.")
-_FORMAT = Parameter("format", "How the answer is written.", {"enum": list(FORMATS), "default": "json"})
 _TABLE = Parameter("table", "Which table CSV and Arrow hold; the first by default.")
+_SEGMENT = Parameter("segment", "Of a questionnaire: only the reports with this label.")
+_GIVEN = Parameter("given", "Of a questionnaire: what people with one answer say, such as diet:vegan.")
 _PATH = "/v1/studies/{study}"
 
 UPLOADS = Route(
     "POST", f"{_PATH}/parts/{{part}}/reports", "write",
     "Store reports of a part. The answers 201 and 200 are sent when they are on the disk.", _unused,
-    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER,), uploads.ROUTE.body, uploads.ROUTE.problems, open=True,
+    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER, uploads.WORDING_HEADER), uploads.ROUTE.body,
+    uploads.ROUTE.problems, open=True,
 )  # fmt: skip
 ROUTES = (
     UPLOADS,
@@ -295,6 +295,7 @@ ROUTES = (
           {200: ("The study.", _ONE)}, (_KEY,), problems=(404, 409, 422, 503, 507)),
     Route("POST", f"{_PATH}/close", "admin", "Take no more uploads.", close, {200: ("The study.", _ONE)},
           problems=(404, 422, 503, 507)),
-    Route("GET", f"{_PATH}/result", "read", "The tables of the result.", result, RESULT, (_FORMAT, _TABLE),
+    Route("GET", f"{_PATH}/result", "read", "The tables of the result.", result, RESULT,
+          (FORMAT, _TABLE, _SEGMENT, _GIVEN),
           problems=(404, 409, 422, 503)),
 )  # fmt: skip

@@ -14,17 +14,19 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from localdp.collector.bodies import GoneError
-from localdp.collector.checking import measured, read
+from localdp.collector.checking import read
 from localdp.collector.collections import Collection, day_of
+from localdp.collector.fields import Parameter
 from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, busy
 from localdp.collector.protocol import WHOLE, Whole
-from localdp.collector.routes.route import Endpoint, Parameter, Route, authorization_in, authorize
+from localdp.collector.routes.route import Endpoint, Route, authorization_in, authorized
 from localdp.collector.service import Service
 from localdp.collector.storage.database import NewUpload
 from localdp.collector.storage.uploads import key_of
+from localdp.collector.tokens import check_limit
 from localdp.collector.writer import QueueFullError
-from localdp.formats.batch import HEADER_BYTES
+from localdp.formats.batch import HEADER_BYTES, measured
 
 UPLOAD_ID = re.compile(rb"[0-9a-fA-F]{32}")
 _AT_ONCE = 1 << 16
@@ -64,14 +66,14 @@ class Uploads(Endpoint):
     async def _take(self, scope: Scope, receive: Receive) -> bool:
         """Read, check and store an upload; whether it is new."""
         if scope["query_string"]:
-            self.check_query(Request(scope))
+            self.read_query(Request(scope))
         service = self.service
         collection = await self.collection(scope)
         now = time.time()
         check_open(collection, now)
         headers = scope["headers"]
         if collection.terms.write_token:
-            await authorize(service, authorization_in(headers), "write", collection.id)
+            check_limit(await authorized(service, authorization_in(headers), "write"), "write", collection.id)
         upload_id = upload_id_in(headers)
         body = service.body()
         try:
@@ -88,7 +90,9 @@ class Uploads(Endpoint):
                 raise too_many(count, service.settings.most_reports)
             key = key_of(collection.fingerprint_bytes, upload_id)
             try:
-                upload = NewUpload(key, collection.id, collection.part, day_of(now), count, rows)
+                segment = segment_in(headers, collection.terms.segments)
+                wording = wording_in(headers, collection.terms.wording)
+                upload = NewUpload(key, collection.id, collection.part, day_of(now), count, rows, segment, wording)
                 outcome = await service.writer.submit(upload)
             except QueueFullError as error:
                 raise busy(str(error)) from None
@@ -116,6 +120,23 @@ def upload_id_in(headers: list[tuple[bytes, bytes]]) -> bytes:
         "an upload needs one header Upload-Id with 32 hexadecimal digits, drawn at random for each upload and kept "
         "when it is sent again",
     )
+
+
+def segment_in(headers: list[tuple[bytes, bytes]], known: tuple[str, ...]) -> str:
+    """The segment of an upload: a label that the collection knows, or else none."""
+    if not known:
+        return ""
+    given = [value for name, value in headers if name == b"segment"]
+    label = given[0].decode("latin-1").strip() if len(given) == 1 else ""
+    return label if label in known else ""
+
+
+def wording_in(headers: list[tuple[bytes, bytes]], newest: int) -> int:
+    """The version of the wording that people were shown, if the device tells one that there is; otherwise 0."""
+    for name, value in headers:
+        if name == b"wording" and value.isdigit() and len(value) < 10:
+            return int(value) if int(value) <= newest else 0
+    return 0
 
 
 def check_open(collection: Collection, now: float) -> None:
@@ -161,6 +182,18 @@ UPLOAD_ID_HEADER = Parameter(
     "header",
     required=True,
 )
+SEGMENT_HEADER = Parameter(
+    "Segment",
+    "A label of the collection's segments, sent in the clear. Any other label counts as none.",
+    {"type": "string", "maxLength": 40},
+    "header",
+)
+WORDING_HEADER = Parameter(
+    "Wording",
+    "The version of the wording that people were shown. Any other number counts as none.",
+    {"type": "string", "pattern": "^[0-9]{1,9}$"},
+    "header",
+)
 ROUTE = Route(
     "POST",
     "/v1/plans/{plan}/reports",
@@ -168,7 +201,7 @@ ROUTE = Route(
     "Store a batch of reports. The answers 201 and 200 are sent when it is on the disk.",
     _unused,
     {201: ("Stored.", {"application/json": STATUS}), 200: ("Stored before.", {"application/json": STATUS})},
-    (UPLOAD_ID_HEADER,),
+    (UPLOAD_ID_HEADER, SEGMENT_HEADER, WORDING_HEADER),
     {"application/octet-stream": {"type": "string", "format": "binary"}, "application/json": BATCH},
     (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507),
     open=True,

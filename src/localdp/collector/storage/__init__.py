@@ -9,7 +9,7 @@ from __future__ import annotations
 from localdp.collector.storage.database import Database
 from localdp.errors import InvalidInputError
 
-__all__ = ["Database", "open_database"]
+__all__ = ["Database", "open_database", "sqlite_path"]
 
 
 def open_database(url: str) -> Database:
@@ -18,15 +18,11 @@ def open_database(url: str) -> Database:
     `sqlite:///relative.db`, `sqlite:////absolute.db` or simply a path is a file of SQLite; `postgresql://...` is a
     PostgreSQL server.
     """
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        scheme, rest = "sqlite", f"/{url}"
-    if scheme == "sqlite":
+    path = sqlite_path(url)
+    scheme = url.partition("://")[0]
+    if path is not None:
         from localdp.collector.storage.sqlite import SqliteDatabase
 
-        path = rest.removeprefix("/")
-        if not path:
-            raise InvalidInputError("a database of SQLite needs the path of a file, such as sqlite:///collector.db")
         return SqliteDatabase(path)
     if scheme in ("postgresql", "postgres"):
         from localdp.collector.storage.postgres import PostgresDatabase
@@ -35,3 +31,14 @@ def open_database(url: str) -> Database:
     raise InvalidInputError(
         f"a database is a path, sqlite:///<path> or postgresql://<user>@<host>/<name>, not {scheme[:20]!r}://..."
     )
+
+
+def sqlite_path(url: str) -> str | None:
+    """The path of the file of SQLite that a URL names; None if it names another kind of database."""
+    scheme, separator, rest = url.partition("://")
+    path = rest.removeprefix("/") if separator else url
+    if separator and scheme != "sqlite":
+        return None
+    if not path:
+        raise InvalidInputError("a database of SQLite needs the path of a file, such as sqlite:///collector.db")
+    return path

@@ -18,7 +18,7 @@ COUNTED, SUSPECT, TAKEN_BACK = 0, 1, 2
 """The standings of an upload: counted, set aside because it looks forged, or taken back by an administrator."""
 
 _ROW = "collection = ? AND part = ? AND segment = ? AND day = ? AND standing = ? AND released = ?"
-_COLUMNS = "SELECT day, standing, released, block, n, suspect, changes, version FROM aggregates"
+_COLUMNS = "SELECT day, standing, released, block, n, suspect, changes, version, segment FROM aggregates"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Day:
     """A row of the table without its counts. The version changes whenever the counts do.
 
     `suspect` of the n reports look forged and are counted all the same, as was done once. `changes` is how many
-    reports were added or removed since the last release, and `block` the first of the days that are released together.
+    reports were added or removed since the last release, and `block` names what is released together.
     """
 
     day: int
@@ -37,6 +37,7 @@ class Day:
     suspect: int
     changes: int
     version: int
+    segment: str = ""
 
 
 def add(
@@ -83,15 +84,10 @@ def move(session: Session, where: Where, day: int, standing: int, block: int | N
 
 
 def days(session: Session, where: Where) -> list[Day]:
-    """The rows that there are, by day."""
-    sql = f"{_COLUMNS} WHERE collection = ? AND part = ? AND segment = ? ORDER BY day, standing, released"
-    return [Day(row[0], row[1], bool(row[2]), *row[3:]) for row in session.execute(sql, where)]
-
-
-def segments(session: Session, collection: int, part: str = "") -> list[str]:
-    """The segments of a part that have counts."""
-    sql = "SELECT DISTINCT segment FROM aggregates WHERE collection = ? AND part = ? ORDER BY segment"
-    return [row[0] for row in session.execute(sql, (collection, part))]
+    """The rows that there are of all segments, by day."""
+    sql = f"{_COLUMNS} WHERE collection = ? AND part = ? ORDER BY day, segment, standing, released"
+    found = session.execute(sql, (where.collection, where.part))
+    return [Day(row[0], row[1], bool(row[2]), *row[3:]) for row in found]
 
 
 def merged(session: Session, where: Where, of: Iterable[Day], size: int) -> tuple[int, Counts]:
@@ -99,7 +95,8 @@ def merged(session: Session, where: Where, of: Iterable[Day], size: int) -> tupl
     n, counts = 0, np.zeros(size, np.int64)
     for one in of:
         n += one.n
-        counts += _counts(session, (*where, one.day, one.standing, int(one.released)), size)
+        place = (where.collection, where.part, one.segment)
+        counts += _counts(session, (*place, one.day, one.standing, int(one.released)), size)
     return n, counts
 
 

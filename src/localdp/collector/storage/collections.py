@@ -1,6 +1,6 @@
 """The table of collections. A collection holds a study; its parts, which take the uploads, have a table of their own.
 
-Nothing of a collection changes but the state of its study, and that it can be closed.
+What is asked never changes. The state of its study does, it can be closed and opened again, and its words corrected.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ SHORT = 16
 PLAN, DISCOVERY = "plan", "discovery"
 """The kinds of studies that have routes of their own beside those of all studies."""
 
+_OF_A_COLLECTION = (
+    "aggregates", "parts", "sources", "usage", "tokens", "wordings", "shown", "publications", "published", "happened",
+)  # fmt: skip
 _COLUMNS = "SELECT id, name, kind, fingerprint, form, settings, state, step, created, closed FROM collections"
 
 
@@ -83,6 +86,11 @@ def every(session: Session, kind: str | None = None) -> list[str]:
     return [row[0] for row in session.execute(sql, (kind,))]
 
 
+def settings_of(session: Session) -> list[tuple[str, str]]:
+    """The id and the settings of every collection."""
+    return [(row[0], row[1]) for row in session.execute("SELECT name, settings FROM collections ORDER BY id")]
+
+
 def going_on(session: Session) -> list[str]:
     """The fingerprints of the collections that wait for the reports of a part, the oldest first."""
     rows = session.execute(
@@ -102,6 +110,27 @@ def close(session: Session, collection: int, now: int) -> bool:
     """Close a collection and all its parts; False if it was closed before."""
     session.change("UPDATE parts SET closed = ? WHERE collection = ? AND closed IS NULL", (now, collection))
     return session.change("UPDATE collections SET closed = ? WHERE id = ? AND closed IS NULL", (now, collection)) == 1
+
+
+def reopen(session: Session, collection: int) -> bool:
+    """Open a collection again, and the parts that were closed with it; False if it is not closed."""
+    together = "closed = (SELECT closed FROM collections WHERE id = ?)"
+    session.change(f"UPDATE parts SET closed = NULL WHERE collection = ? AND {together}", (collection, collection))  # noqa: S608
+    return (
+        session.change("UPDATE collections SET closed = NULL WHERE id = ? AND closed IS NOT NULL", (collection,)) == 1
+    )
+
+
+def correct(session: Session, collection: int, settings: str) -> None:
+    """Replace the settings. The step grows, so that whoever remembers the old ones notices."""
+    session.change("UPDATE collections SET settings = ?, step = step + 1 WHERE id = ?", (settings, collection))
+
+
+def delete(session: Session, collection: int) -> None:
+    """Remove a collection and everything that belongs to it, but its uploads."""
+    for table in _OF_A_COLLECTION:
+        session.change(f"DELETE FROM {table} WHERE collection = ?", (collection,))  # noqa: S608 (names of ours)
+    session.change("DELETE FROM collections WHERE id = ?", (collection,))
 
 
 def closed_at(session: Session, collection: int) -> int | None:

@@ -54,6 +54,7 @@ class NewUpload(NamedTuple):
     reports: int
     body: bytes
     segment: str = ""
+    wording: int = 0  # the version that people were shown, if the device told it
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +135,10 @@ class Database(ABC):
 
     shared: bool
     """Whether other collectors may use the database at the same time, so that what is remembered must be looked up."""
+
+    @abstractmethod
+    def clean(self) -> None:
+        """Let no copy of deleted rows stay in files beside the tables, as far as the database can be told so."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Session]:

@@ -60,10 +60,13 @@ def of(session: Session, collection: int) -> list[StoredPart]:
     ]
 
 
-def every(session: Session) -> list[tuple[int, str, str, int | None]]:
-    """The collection, the key, the fingerprint and the moment of closing of every part, the newest collection first."""
-    rows = session.execute("SELECT collection, key, fingerprint, closed FROM parts ORDER BY collection DESC, number")
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+def every(session: Session) -> list[tuple[int, str, str, int | None, str]]:
+    """The collection, the key, the fingerprint, the moment of closing and the settings of every part, newest first."""
+    rows = session.execute(
+        "SELECT parts.collection, parts.key, parts.fingerprint, parts.closed, collections.settings "
+        "FROM parts JOIN collections ON collections.id = parts.collection ORDER BY parts.collection DESC, parts.number"
+    )
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
 
 def filling(session: Session, collection: int, key: str) -> tuple[int, int]:

@@ -204,6 +204,83 @@ STEPS: tuple[tuple[str, ...], ...] = (
             SELECT collection, day, 0, COALESCE(SUM(LENGTH(body)), 0), COALESCE(SUM(LENGTH(body)), 0)
             FROM uploads GROUP BY collection, day""",
     ),
+    (
+        # What administrators did. `collection` is the id for people, or empty, so that it still means something when
+        # the collection is gone.
+        """CREATE TABLE trail (
+            seq {serial},
+            moment BIGINT NOT NULL,
+            token BIGINT NOT NULL,
+            who TEXT NOT NULL,
+            what TEXT NOT NULL,
+            collection TEXT NOT NULL,
+            detail TEXT NOT NULL
+        )""",
+        "CREATE INDEX trail_of ON trail (collection, seq)",
+    ),
+    (
+        # What people read of a collection (title, question, labels, in JSON), `until` it was corrected; and how many
+        # reports of a day came from devices that say they showed which version.
+        """CREATE TABLE wordings (
+            collection BIGINT NOT NULL,
+            version BIGINT NOT NULL,
+            until BIGINT NOT NULL,
+            words TEXT NOT NULL,
+            PRIMARY KEY (collection, version)
+        )""",
+        """CREATE TABLE shown (
+            collection BIGINT NOT NULL,
+            part TEXT NOT NULL,
+            day BIGINT NOT NULL,
+            version BIGINT NOT NULL,
+            reports BIGINT NOT NULL,
+            PRIMARY KEY (collection, part, day, version)
+        )""",
+        # From `expires` on, a token is not valid; `used` is about when it was used last.
+        "ALTER TABLE tokens ADD COLUMN expires BIGINT",
+        "ALTER TABLE tokens ADD COLUMN used BIGINT",
+        # The latest estimates of every study, as readers may see them, for those who read by SQL.
+        """CREATE TABLE publications (
+            collection BIGINT PRIMARY KEY,
+            moment TEXT NOT NULL,
+            n BIGINT NOT NULL,
+            title TEXT NOT NULL,
+            question TEXT NOT NULL,
+            survey TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            week BIGINT NOT NULL
+        )""",
+        """CREATE TABLE published (
+            collection BIGINT NOT NULL,
+            place BIGINT NOT NULL,
+            part TEXT NOT NULL,
+            item TEXT NOT NULL,
+            frequency DOUBLE PRECISION,
+            low DOUBLE PRECISION,
+            high DOUBLE PRECISION,
+            share DOUBLE PRECISION,
+            share_low DOUBLE PRECISION,
+            share_high DOUBLE PRECISION,
+            PRIMARY KEY (collection, place)
+        )""",
+        """CREATE TABLE happened (
+            seq {serial},
+            collection BIGINT NOT NULL,
+            moment BIGINT NOT NULL,
+            kind TEXT NOT NULL,
+            sentence TEXT NOT NULL
+        )""",
+        """CREATE VIEW latest_estimates AS
+            SELECT collections.name AS study, survey, title, question, part, item, frequency, low, high, share,
+                share_low, share_high, n AS reports, moment AS released, notes
+            FROM published
+            JOIN publications ON publications.collection = published.collection
+            JOIN collections ON collections.id = published.collection""",
+        """CREATE VIEW events AS
+            SELECT happened.seq AS id, collections.name AS study, moment, happened.kind, sentence
+            FROM happened JOIN collections ON collections.id = happened.collection""",
+    ),
 )
 
 

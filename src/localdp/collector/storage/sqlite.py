@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,7 @@ class SqliteDatabase(Database):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted or dropped is overwritten
             connection.execute(f"PRAGMA journal_size_limit = {1 << 26}")
         except sqlite3.Error:
             connection.close()
@@ -91,17 +92,7 @@ class SqliteDatabase(Database):
         return connection
 
     def claim(self) -> None:
-        if fcntl is None:
-            return
-        # A file of its own, because closing any file of the database would give up the locks of SQLite.
-        path = self.path.with_name(f"{self.path.name}-lock")
-        self._claim = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(self._claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidInputError(
-                f"another collector uses {self.path}: a file of SQLite is for one collector; several share PostgreSQL"
-            ) from None
+        self._claim = claimed(self.path)
 
     def _check_there(self) -> None:
         """An error if the file is gone, or is another one: what is written would be lost."""
@@ -119,6 +110,10 @@ class SqliteDatabase(Database):
         self._check_there()
         with _errors(), self._transaction(self._writer, "BEGIN IMMEDIATE") as session:
             yield session
+
+    def clean(self) -> None:
+        with _errors(), closing(self._connect()) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -233,6 +228,22 @@ class _SqliteSession(Session):
 
     def try_lock(self, collection: int) -> bool:  # noqa: ARG002 (a transaction that writes excludes all others)
         return True
+
+
+def claimed(path: Path) -> int | None:
+    """An open file that says that nobody else may use the database at this path; an error if a collector does."""
+    if fcntl is None:
+        return None
+    # A file of its own, because closing any file of the database would give up the locks of SQLite.
+    lock: int = os.open(path.with_name(f"{path.name}-lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise InvalidInputError(
+            f"another collector uses {path}: a file of SQLite is for one collector; several share PostgreSQL"
+        ) from None
+    return lock
 
 
 def _numbers(text: str) -> Counts:

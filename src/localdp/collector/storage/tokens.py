@@ -9,7 +9,10 @@ from localdp.collector.storage.database import Session
 
 @dataclass(frozen=True)
 class StoredToken:
-    """A row of the table. With a `collection`, the token holds for uploads to it only."""
+    """A row of the table. With a `collection`, the token holds for that one only.
+
+    From `expires` on it is not valid; `used` is when it was used last, to the hour.
+    """
 
     id: int
     digest: bytes
@@ -17,22 +20,33 @@ class StoredToken:
     scope: str
     collection: int | None
     created: int
-    revoked: int | None
+    revoked: int | None = None
+    expires: int | None = None
+    used: int | None = None
 
 
-def add(session: Session, digest: bytes, name: str, scope: str, collection: int | None, now: int) -> StoredToken | None:
+def add(
+    session: Session,
+    digest: bytes,
+    name: str,
+    scope: str,
+    collection: int | None,
+    now: int,
+    expires: int | None = None,
+) -> StoredToken | None:
     """Store a token by its digest; None if it is there, or was there and is revoked."""
     rows = session.execute(
-        "INSERT INTO tokens (digest, name, scope, collection, created) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO tokens (digest, name, scope, collection, created, expires) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (digest) DO NOTHING RETURNING id",
-        (digest, name, scope, collection, now),
+        (digest, name, scope, collection, now, expires),
     )
-    return StoredToken(rows[0][0], digest, name, scope, collection, now, None) if rows else None
+    return StoredToken(rows[0][0], digest, name, scope, collection, now, None, expires) if rows else None
 
 
 def every(session: Session) -> list[StoredToken]:
     """All tokens, those that are revoked too."""
-    rows = session.execute("SELECT id, digest, name, scope, collection, created, revoked FROM tokens ORDER BY id")
+    columns = "id, digest, name, scope, collection, created, revoked, expires, used"
+    rows = session.execute(f"SELECT {columns} FROM tokens ORDER BY id")  # noqa: S608 (names of ours)
     return [StoredToken(row[0], bytes(row[1]), *row[2:]) for row in rows]
 
 
@@ -43,4 +57,10 @@ def revoke(session: Session, token: int, now: int) -> bool:
 
 def keeps_an_admin(session: Session) -> bool:
     """Whether a token is left that can make others."""
-    return bool(session.execute("SELECT id FROM tokens WHERE scope = 'admin' AND revoked IS NULL LIMIT 1"))
+    lasting = "scope = 'admin' AND revoked IS NULL AND expires IS NULL"
+    return bool(session.execute(f"SELECT id FROM tokens WHERE {lasting} LIMIT 1"))  # noqa: S608
+
+
+def use(session: Session, token: int, now: int) -> None:
+    """Note when a token was used."""
+    session.change("UPDATE tokens SET used = ? WHERE id = ?", (now, token))

@@ -54,6 +54,12 @@ def number_waiting(session: Session, collection: int, part: str = "") -> tuple[i
     return int(uploads), int(reports)
 
 
+def delete_some(session: Session, collection: int, most: int) -> int:
+    """Remove up to so many uploads of a collection; how many there were."""
+    some = "SELECT seq FROM uploads WHERE collection = ? LIMIT ?"
+    return session.change(f"DELETE FROM uploads WHERE seq IN ({some})", (collection, most))  # noqa: S608
+
+
 def import_aggregate(session: Session, key: bytes, where: Where, day: int, count: int, body: bytes) -> bool:
     """Note that an aggregate was imported; False if this upload was there before."""
     rows = session.execute(

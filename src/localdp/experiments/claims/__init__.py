@@ -6,10 +6,11 @@ Claims about Calibrate are judged twice, once with each of the paper's two fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from localdp.datasets import Dataset
 from localdp.experiments.claims import errors, hitters, own, theory
-from localdp.experiments.claims.verdicts import Claim
+from localdp.experiments.claims.verdicts import ON_SURROGATE, Claim, Finding
 from localdp.experiments.results import Results
 from localdp.experiments.tasks import ZERO
 
@@ -17,7 +18,17 @@ __all__ = ["claims"]
 
 
 def claims(results: Results, data: Dataset) -> Iterator[Claim]:
-    """Every claim, compared with the results on one data set."""
+    """Every claim, compared with the results on one data set. Verdicts say if the data are a surrogate."""
+    for claim in _claims(results, data):
+        yield replace(claim, findings=tuple(_said(finding, data) for finding in claim.findings))
+
+
+def _said(finding: Finding, data: Dataset) -> Finding:
+    known = data.is_surrogate and finding.verdict
+    return replace(finding, verdict=finding.verdict + ON_SURROGATE) if known else finding
+
+
+def _claims(results: Results, data: Dataset) -> Iterator[Claim]:
     errors_of_zero = results.select(
         lambda mean: (mean.data, mean.mechanism, mean.method, mean.metric) == (data.label, "oue", ZERO, "error")
     )

@@ -17,6 +17,7 @@ from localdp.experiments.claims.verdicts import (
     HOLDS,
     PARTLY,
     TIE,
+    UNDECIDED,
     UNTRIED,
     Claim,
     Finding,
@@ -24,6 +25,7 @@ from localdp.experiments.claims.verdicts import (
     verdict_of_comparisons,
 )
 from localdp.experiments.measures.normality import combined_p_value
+from localdp.experiments.measures.power_laws import UNLIKELY, power_law_test
 from localdp.experiments.results import Results
 from localdp.experiments.tasks import CUTS, FITS, LIKELIHOOD, RAW, ZERO
 
@@ -84,8 +86,16 @@ def _power_law(data: Dataset) -> Claim:
         return Claim("Frequencies", paper, (Finding("too few items to tell", UNTRIED),))
     x, y = np.log(values[common]), np.log(counts[common])
     correlation, slope = float(np.corrcoef(x, y)[0, 1]), float(np.polyfit(x, y, 1)[0])
-    found = f"among frequencies that at least 10 items have: slope {slope:.2f}, correlation {correlation:.3f}"
-    return Claim("Frequencies", paper, (Finding(found, verdict(correlation < -0.95, partly=correlation < -0.9)),))
+    distance, p_value = power_law_test(data.frequencies)
+    shown = f"is below {UNLIKELY:g}" if p_value < UNLIKELY else f"is at most {p_value:.2g}"
+    found = (
+        f"among frequencies that at least 10 items have: slope {slope:.2f}, correlation {correlation:.3f}. Beside the "
+        f"nearest of all power laws, the shares of items up to a frequency differ by up to {distance:.3f}: if the "
+        f"frequencies were drawn from a power law, the probability of that {shown}"
+    )
+    line = correlation < -0.95
+    judged = verdict(line and p_value >= SMALLEST_P_VALUE, partly=correlation < -0.9)
+    return Claim("Frequencies", paper, (Finding(found, judged),))
 
 
 def _noise(results: Results, data: Dataset) -> Claim:
@@ -140,18 +150,22 @@ def _gain(results: Results, data: Dataset, epsilon: float) -> Claim:
             f"{gain.value / (1 + gain.value):.1%} of Zero's error; paired difference Zero - Calibrate: "
             f"{_shown(difference)}"
         )
-        findings.append(Finding(found, _gain_verdict(gain, difference, theirs), fit))
+        findings.append(Finding(found, _gain_verdict(gain, difference, theirs, results.enough), fit))
     paper = "Calibrate improves on Zero" + (f" by {100 * theirs:g}%" if theirs else "")
     return Claim(f"Gain at epsilon {epsilon:g}", paper, tuple(findings))
 
 
-def _gain_verdict(gain: Paired, difference: Paired, theirs: float | None) -> str:
+def _gain_verdict(gain: Paired, difference: Paired, theirs: float | None, enough: bool) -> str:
     if difference.sign == 0:
-        return TIE
+        return TIE if enough else UNDECIDED
     if difference.sign < 0:
         return FAILS
-    near = theirs is None or gain.contains(theirs) or abs(gain.value - theirs) <= NEAR * theirs
-    return HOLDS if near else PARTLY
+    if theirs is None:
+        return HOLDS
+    away = abs(gain.value - theirs)
+    if not enough and abs(away - NEAR * theirs) < gain.margin:
+        return UNDECIDED  # the interval reaches across the edge of what counts as near
+    return HOLDS if away <= max(NEAR * theirs, gain.margin) else PARTLY
 
 
 def _growth(results: Results, data: Dataset, epsilons: list[float]) -> Claim:
@@ -163,7 +177,7 @@ def _growth(results: Results, data: Dataset, epsilons: list[float]) -> Claim:
             f"{gain.value:.0%}{' (tie)' if gain.sign == 0 else ''} at {epsilon:g}"
             for epsilon, gain in zip(epsilons, gains, strict=True)
         )
-        judged = verdict_of_comparisons(steps)
+        judged = verdict_of_comparisons(steps, results.enough)
         if judged == FAILS and _rise(gains[0], gains[-1]) > 0:
             judged = PARTLY
         findings.append(Finding(f"(Zero - Calibrate)/Calibrate at each epsilon: {shown}", judged, fit))

@@ -34,6 +34,7 @@ class Scores:
 
     def __init__(self, results: Results, data: Dataset) -> None:
         self._results, self._label = results, data.label
+        self.enough = results.enough
 
         def tried(mean: Mean) -> bool:
             return mean.data == data.label and mean.epsilon == THRESHOLD_EPSILON and mean.threshold is not None
@@ -72,7 +73,7 @@ def _best(scores: Scores) -> Claim:
             f"the significance threshold, and {tally([signs[m] for m in scores.above])} thresholds from it "
             f"({scores.users(1.0)} users) upwards"
         )
-        findings.append(Finding(found, verdict_of_comparisons(list(signs.values())), fit))
+        findings.append(Finding(found, verdict_of_comparisons(list(signs.values()), scores.enough), fit))
     paper = "Calibrate has the best F-score, most clearly for thresholds below the significance threshold"
     return Claim("Heavy hitters, epsilon 4", paper, tuple(findings))
 
@@ -87,7 +88,7 @@ def _precision_and_recall(scores: Scores) -> Claim:
             f"precision is higher at {precision.count(1)} and a tie at {precision.count(0)} of {tried} thresholds; "
             f"recall is lower at {recall.count(1)} and a tie at {recall.count(0)} of {tried}"
         )
-        findings.append(Finding(found, verdict_of_comparisons(precision + recall), fit))
+        findings.append(Finding(found, verdict_of_comparisons(precision + recall, scores.enough), fit))
     paper = "Calibrate has higher precision and lower recall than OUE"
     return Claim("Precision and recall", paper, tuple(findings))
 
@@ -135,6 +136,6 @@ def _budgets(results: Results, data: Dataset, epsilons: list[float]) -> Claim:
             "Calibrate's F-score minus Zero's on the same trials, at each epsilon (with the threshold): "
             f"{', '.join(shown)}"
         )
-        findings.append(Finding(found, verdict_of_comparisons(signs), fit))
+        findings.append(Finding(found, verdict_of_comparisons(signs, results.enough), fit))
     paper = "at the significance threshold, Calibrate has the better F-score at every epsilon"
     return Claim("Heavy hitters and epsilon", paper, tuple(findings))

@@ -38,9 +38,13 @@ class Paired:
     @property
     def margin(self) -> float:
         """Half the width of the 99% interval. It is infinite with one trial, which says nothing about noise."""
+        return self.margin_at(LEVEL)
+
+    def margin_at(self, level: float) -> float:
+        """Half the width of the interval at this level."""
         if self.trials < 2:
             return math.inf
-        return float(stdtrit(self.trials - 1, 0.5 + LEVEL / 2)) * self.std_error
+        return float(stdtrit(self.trials - 1, 0.5 + level / 2)) * self.std_error
 
     @property
     def sign(self) -> int:

@@ -21,7 +21,8 @@ _SUPPORT = (
 _DEVIATION = (
     "Inferred, the number 5434: the paper calls it the variance of the noise on Kosarak, but it is the standard "
     "deviation at epsilon 1, the square root of 8,019,015 · 4e/(e-1)². The paper does not name the epsilon of that "
-    "figure; no other epsilon gives this number."
+    "figure. As a standard deviation only epsilon 1 gives this number; as a variance epsilon 8.68 would, which is "
+    "beyond the range of the paper's other figures."
 )
 _TRIALS = "Inferred, the number of trials: the paper says dozens."
 _MEAN = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from localdp.experiments.tasks import Measurements, Task
 from localdp.plan import Plan
 
-P_VALUE, STATISTIC = "fit p-value", "fit statistic"
+P_VALUE, STATISTIC, SURVEYS = "fit p-value", "fit statistic", "simulated surveys"
 POWER_LAWS = {"power-law (mean-variance)": "mean-variance", "power-law (mle)": "mle"}
 OTHERS = ("gaussian", "laplace", "poisson")
 SMOOTH = "smooth"
-REPLICATES = 39
-"""The smallest possible p-value is 1/40."""
-REJECTED = 0.05
+REPLICATES = 99
+"""The smallest possible p-value of one trial is 1/100; the p-values of all trials are combined."""
+REJECTED = 0.01
+"""A family is rejected if the combined p-value is at most this."""
 
 
 def run(task: Task) -> Measurements:
@@ -20,7 +21,7 @@ def run(task: Task) -> Measurements:
     estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
     tests: dict[str, tuple[str, str | None]] = {name: ("power-law", fit) for name, fit in POWER_LAWS.items()}
     tests |= {name: (name, "mle") for name in OTHERS} | {SMOOTH: (SMOOTH, None)}
-    measured: Measurements = {}
+    measured: Measurements = {(None, SMOOTH, SURVEYS): REPLICATES}
     for name, (family, method) in tests.items():
         found = estimate.goodness_of_fit(family, method, replicates=REPLICATES, seed=task.seed)
         measured[None, name, P_VALUE] = found.p_value

@@ -20,3 +20,21 @@ def _evaluate_cubics(x, cells, origin, scale, found):
         cell = np.int64(place)
         t = place - cell
         found[i] = ((cells[3, cell] * t + cells[2, cell]) * t + cells[1, cell]) * t + cells[0, cell]
+
+
+def powers_in_cells(x: Vector, origin: float, scale: float, sums: Vector) -> None:
+    _powers_in_cells(read_only(x), origin, scale, sums)
+
+
+@compiled
+def _powers_in_cells(x, origin, scale, sums):
+    last = sums.shape[0] - 1
+    sums[:] = 0.0
+    for i in range(x.size):
+        place = min(max((x[i] - origin) * scale, 0.0), float(last))
+        cell = np.int64(place)
+        t = place - cell
+        sums[cell, 0] += 1.0
+        sums[cell, 1] += t
+        sums[cell, 2] += t * t
+        sums[cell, 3] += t * t * t

@@ -8,7 +8,7 @@ from localdp.kernels.compiled.jit import compiled
 from localdp.kernels.compiled.walsh_hadamard import transform_columns
 from localdp.kernels.counting import add_histogram
 from localdp.kernels.galois_field import irreducible
-from localdp.kernels.linear_hash import counts_by_item, items_by_symbol, logarithms
+from localdp.kernels.linear_hash import character_sums, counts_by_item, items_by_symbol, logarithms
 from localdp.types import Counts, Rows, Words
 
 _TILE = 256  # multipliers handled together: their products and powers stay in the first-level cache
@@ -47,18 +47,18 @@ def _times_x(element, degree, polynomial):
     return element << 1 ^ (element >> degree - 1) * polynomial
 
 
-def collect_histogram(rows: Rows, degree: int, bits: int) -> Counts:
+def collect_histogram(rows: Rows, degree: int, bits: int, among: int = 1) -> Counts:
     histogram = np.zeros(1 << degree + bits, np.int32)
     add_histogram(rows, histogram)
     transform_columns(histogram, 1 << bits)
     collected = np.zeros(1 << degree, np.int64)
-    _collect_histogram(histogram, degree, bits, irreducible(degree), collected)
+    _collect_histogram(histogram, degree, bits, irreducible(degree), character_sums(bits, among), collected)
     return collected
 
 
 @compiled
-def _collect_histogram(histogram, degree, bits, polynomial, collected):
-    """Add the transformed histogram, in Gray-code order of u, to `collected` at the products u a."""
+def _collect_histogram(histogram, degree, bits, polynomial, weights, collected):
+    """Add the transformed histogram, weighted and in Gray-code order of u, to `collected` at the products u a."""
     field, alphabet = 1 << degree, 1 << bits
     width = min(field, _TILE)
     powers, product = np.empty((bits, width), np.int64), np.empty(width, np.int64)
@@ -71,10 +71,11 @@ def _collect_histogram(histogram, degree, bits, polynomial, collected):
         for number in range(1, alphabet):
             power = powers[_lowest_set_bit(number)]
             symbol = number ^ number >> 1
+            weight = weights[symbol]
             part = histogram[symbol * field + start : symbol * field + start + width]
             for x in range(width):
                 product[x] ^= power[x]
-                collected[product[x]] += part[x]
+                collected[product[x]] += weight * part[x]
 
 
 @compiled
@@ -86,14 +87,15 @@ def _lowest_set_bit(number):
     return place
 
 
-def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+def collect_reports(multipliers: Words, symbols: Words, degree: int, bits: int, among: int = 1) -> Counts:
     collected = np.zeros(1 << degree, np.int64)
-    _collect_reports(multipliers, symbols, degree, bits, irreducible(degree), collected)
+    weights = character_sums(bits, among)
+    _collect_reports(multipliers, symbols, degree, bits, irreducible(degree), weights, collected)
     return collected
 
 
 @compiled
-def _collect_reports(multipliers, symbols, degree, bits, polynomial, collected):
+def _collect_reports(multipliers, symbols, degree, bits, polynomial, weights, collected):
     powers, signs = np.empty(bits, np.int64), np.empty(bits, np.int64)
     for report in range(multipliers.size):
         power, symbol = np.int64(multipliers[report]), np.int64(symbols[report])
@@ -105,20 +107,21 @@ def _collect_reports(multipliers, symbols, degree, bits, polynomial, collected):
             place = _lowest_set_bit(number)
             product ^= powers[place]
             sign *= signs[place]
-            collected[product] += sign
+            collected[product] += sign * weights[number ^ number >> 1]
 
 
-def list_support(multipliers: Words, symbols: Words, degree: int, bits: int) -> Counts:
+def list_support(multipliers: Words, symbols: Words, degree: int, bits: int, among: int = 1) -> Counts:
     of_elements, of_items = logarithms(degree)
     sums = np.zeros(3 * of_items.size, np.int32)  # enough: a block of reports adds at most 1 for each report
-    _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), sums)
-    return counts_by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols == 0)))
+    _list_support(multipliers, symbols, of_elements, items_by_symbol(of_items, bits), among, sums)
+    return counts_by_item(sums.astype(np.int64), of_items, int(np.count_nonzero(symbols < among)))
 
 
 @compiled
-def _list_support(multipliers, symbols, of_elements, by_symbol, sums):
+def _list_support(multipliers, symbols, of_elements, by_symbol, among, sums):
     period = of_elements.size - 1
     for report in range(multipliers.size):
         shift = period - of_elements[multipliers[report]]
-        for logarithm in by_symbol[symbols[report]]:
-            sums[logarithm + shift] += 1
+        for other in range(among):
+            for logarithm in by_symbol[np.int64(symbols[report]) ^ other]:
+                sums[logarithm + shift] += 1

@@ -32,6 +32,7 @@ _FAR = 1e3  # totals; an estimate farther away says no more
 _STEEPEST = 50.0  # the tilt of neighbouring points, at most
 _RELIABLE = 1e-9  # transforms are exact to 1e-15, so smaller probabilities of the total are not computed with
 _NOTHING = -1e300
+_CHERNOFF, _UNSEEN = np.array([1.0, 2.0, 4.0, 8.0]), 40.0  # slopes over 1/deviation; probabilities below exp(-40)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,8 @@ class Lattice:
         logs -= tops[:, None]
         wanted = self.points - int(self.first.sum())
         tilt, masses = _tilted(logs, float(wanted))
-        size = next_fast_len(int((self.log_likelihood > _NOTHING).sum()) + 1, real=True)
+        longest = int((self.log_likelihood > _NOTHING).sum()) + 1
+        size = next_fast_len(min(longest, max(_long_enough(masses), wanted + 1)), real=True)
         own = rfft(masses, size, axis=1)
         others = irfft(_products_of_others(own), size, axis=1)
         places = wanted - np.arange(masses.shape[1])
@@ -134,6 +136,21 @@ def _tilted(logs: Vector, wanted: float) -> tuple[float, Vector]:
         if not low < tilt < high:
             tilt = (low + high) / 2
     return tilt, masses
+
+
+def _long_enough(masses: Vector) -> int:
+    """A number that the sum over all rows exceeds with a negligible probability, by Chernoff's bound.
+
+    Transforms of this length fold what is beyond it back to the beginning, where it does not matter.
+    """
+    numbers = np.arange(masses.shape[1])
+    means = masses @ numbers
+    deviation = np.sqrt(max(float((masses @ numbers**2 - means**2).sum()), 1.0))
+    with np.errstate(divide="ignore"):
+        logs = np.log(masses)
+    slopes = _CHERNOFF / deviation
+    bounds = [float(logsumexp(logs + slope * numbers, axis=1).sum() + _UNSEEN) / slope for slope in slopes]
+    return int(min(bounds)) + 1
 
 
 def _products_of_others(transforms: Vector) -> Vector:

@@ -21,9 +21,9 @@ approximation of it (see for instance D. MacKay, Bayesian Interpolation, 1992) i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from localdp.types import Vector
 
@@ -100,6 +100,12 @@ class LogLinear:
     whole: Nodes
     data: LikelihoodTerms
 
+    @cached_property
+    def _summands(self) -> Vector:
+        """What is summed over the posterior of every point: 1, f, f^2, B and f B, a row for each node."""
+        k, basis = self.data_nodes.k[:, None], self.data_nodes.basis
+        return np.hstack([np.ones(k.shape), k, k**2, basis, k * basis])
+
     def solve(self, penalty: Vector, center: Vector, start: Vector) -> Solution:
         """The theta that maximizes the penalized likelihood: Newton's method with a line search, from `start`.
 
@@ -155,25 +161,27 @@ class LogLinear:
     def _evaluate(self, theta: Vector, held: _Held) -> _Value:
         whole, data, basis = self.whole, self.data, self.data_nodes.basis
         shape = whole.basis @ theta + whole.log_weights
-        normalizer = float(logsumexp(shape))
-        mass = np.exp(shape - normalizer)
+        top = float(shape.max())
+        mass = np.exp(shape - top)
+        normalizer = top + float(np.log(mass.sum()))
+        mass /= mass.sum()
         expected = mass @ whole.basis  # E[B] under the prior
 
-        joint = data.likelihood * np.exp(basis @ theta + self.data_nodes.log_weights - normalizer)
-        density = joint.sum(axis=1)
-        posterior = (joint @ basis) / density[:, None]  # E[B | fhat], a row for each point
+        prior = np.exp(basis @ theta + self.data_nodes.log_weights - normalizer)
+        sums = data.likelihood @ (self._summands * prior[:, None])  # each row is a point's
+        density, means, squares = sums[:, 0], sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
+        size = basis.shape[1]
+        posterior = sums[:, 3 : 3 + size] / density[:, None]  # E[B | fhat], a row for each point
         likelihood = float(data.counts @ (np.log(density) + data.row_logs))
         likelihood += float((data.exact @ theta).sum()) - len(data.exact) * normalizer
         gradient = data.counts @ posterior + data.exact.sum(axis=0) - data.d * expected
 
         prior_covariance = (whole.basis * mass[:, None]).T @ whole.basis - np.outer(expected, expected)
-        share = (joint * (data.counts / density)[:, None]).sum(axis=0)
+        share = prior * ((data.counts / density) @ data.likelihood)
         explained = (basis * share[:, None]).T @ basis - (posterior * data.counts[:, None]).T @ posterior
 
-        means = (joint @ self.data_nodes.k) / density  # E[f | fhat]
-        squares = (joint @ self.data_nodes.k**2) / density
         variance = float(data.counts @ (squares - means**2)) + data.exact_variance + data.total_variance
-        cross = (joint @ (self.data_nodes.k[:, None] * basis)) / density[:, None]
+        cross = sums[:, 3 + size :] / density[:, None]
         sum_slope = data.counts @ (cross - means[:, None] * posterior)
         weight, penalty = 1 / held.variance, held.penalty
         off, away = float(data.counts @ means) + data.exact_sum - data.total, theta - held.center

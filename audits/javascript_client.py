@@ -1,0 +1,256 @@
+"""Faults in the JavaScript client that the tests must notice: Node's tests, or those in Chromium.
+
+Each changes one place in a copy of the client. The test that must notice it passes on the client itself, and fails
+there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from audits.javascript import FOLDER, NODE, mutated
+
+_LONGEST = 900  # seconds that one test may take
+# A test that fails like this has not noticed the fault: the change has broken the code.
+_CRASHES = re.compile(r"\b(SyntaxError|ReferenceError|is not a function)\b")
+_IN_CHROMIUM = "tests/js/test_chromium_"
+
+
+@dataclass(frozen=True)
+class ClientMutant:
+    """A change of one place below js/src, and the test that must notice it.
+
+    `caught_by` is a file below js/test and the beginning of a test's name, or a test in Chromium as pytest names it.
+    """
+
+    name: str
+    fault: str
+    file: str
+    before: str
+    after: str
+    caught_by: tuple[str, str]
+
+
+_STUDY_VECTORS = ("vectors.test.js", "golden vectors: studies")
+_CHROMIUM = f"{_IN_CHROMIUM}store.py"
+_QUESTION = f"{_IN_CHROMIUM}question.py"
+
+MUTANTS = (
+    ClientMutant(
+        "payment known before it is written",
+        "A payment that could not be written counts as paid in this page.",
+        "client/device.js",
+        "payments = this.#found(bytes);\n        const digest",
+        "payments = this.#known = this.#found(bytes);\n        const digest",
+        ("client.test.js", "a payment that was not written"),
+    ),
+    ClientMutant(
+        "record not flushed",
+        "A record is linked before it is on the disk.",
+        "node.js",
+        "    await file.sync();\n",
+        "",
+        ("node_store.test.js", "a record is flushed"),
+    ),
+    ClientMutant(
+        "folder not flushed",
+        "The name of a new record is not on the disk when the report is given out.",
+        "node.js",
+        "  await flushFolder(folder);\n  // If a larger",
+        "  // If a larger",
+        ("node_store.test.js", "a record is flushed"),
+    ),
+    ClientMutant(
+        "relaxed durability",
+        "IndexedDB says that a payment is written before it is on the disk.",
+        "client/indexed_db.js",
+        '{ durability: "strict" }',
+        "{}",
+        (_CHROMIUM, "test_every_transaction_is_flushed_to_the_disk"),
+    ),
+    ClientMutant(
+        "device moves to localStorage",
+        "A device whose IndexedDB fails for a moment becomes a second one in localStorage.",
+        "client/browser_store.js",
+        "if (note != null) throw error;",
+        "",
+        (_CHROMIUM, "test_a_device_does_not_move_and_comes_back"),
+    ),
+    ClientMutant(
+        "failure for ever",
+        "A store that could not be opened once is never tried again in this page.",
+        "client/browser_store.js",
+        "        place = undefined;\n",
+        "",
+        (_CHROMIUM, "test_a_device_does_not_move_and_comes_back"),
+    ),
+    ClientMutant(
+        "redirections followed",
+        "A document is fetched from wherever the collector's address leads to.",
+        "client/upload.js",
+        'redirect: "manual",',
+        'redirect: options.method ? "manual" : "follow",',
+        ("outbox.test.js", "a plan or a part at an address that is redirected"),
+    ),
+    ClientMutant(
+        "edge of a short division",
+        "A number next to the edge of two shares is rounded by the float.",
+        "random.js",
+        "Math.abs(near - Math.round(near)) > 2 ** -20",
+        "Math.abs(near - Math.round(near)) >= 0",
+        ("core.test.js", "a number below a bound is the exact quotient"),
+    ),
+    ClientMutant(
+        "ended too early",
+        "In a discovery, a text that ends with the prefix counts as one that goes on.",
+        "studies/discovery.js",
+        "const isEnded = written.length <= position;",
+        "const isEnded = written.length < position;",
+        _STUDY_VECTORS,
+    ),
+    ClientMutant(
+        "class of sizes off by one",
+        "In a survey of sets, the smallest size of a class counts for the class before.",
+        "studies/survey.js",
+        "classes.filter((size) => size <= held.length)",
+        "classes.filter((size) => size < held.length || !size)",
+        _STUDY_VECTORS,
+    ),
+    ClientMutant(
+        "first place of the next part",
+        "In a questionnaire, the first device of a part answers the part before.",
+        "studies/questionnaire.js",
+        "made.find(({ _end }) => place < _end)",
+        "made.find(({ _end }) => place <= _end)",
+        ("studies.test.js", "every place of a questionnaire"),
+    ),
+    ClientMutant(
+        "longest text",
+        "A text is written in the book that needs the most bits.",
+        "studies/text_code.js",
+        "a.length - b.length",
+        "b.length - a.length",
+        ("studies.test.js", "a text is written in the book"),
+    ),
+    ClientMutant(
+        "second answer after a loss",
+        "A device that has paid for an answer which is gone makes another one.",
+        "client/one_part.js",
+        "if (fingerprint in pages.answers || isPaid) return false;",
+        "if (fingerprint in pages.answers) return false;",
+        ("studies.test.js", "an answer that is gone"),
+    ),
+    ClientMutant(
+        "unpaid answer",
+        "The answer in a study is not paid for.",
+        "client/one_part.js",
+        "    await device.pay(() => digest, epsilon);\n",
+        "",
+        ("studies.test.js", "an answer is written down and paid for"),
+    ),
+    ClientMutant(
+        "clock set back by an hour",
+        "A clock that is set back into the period before lets a device answer again.",
+        "client/periods.js",
+        "passed < -1",
+        "passed < 0",
+        ("once.test.js", "days, weeks, months and years"),
+    ),
+    ClientMutant(
+        "damaged diary",
+        "What a device has answered is taken for nothing if it is damaged.",
+        "client/diary.js",
+        "bytes ? unsealedJson(NAME, bytes) : { answers: {} };",
+        "(bytes && unsealedJson(NAME, bytes)) || { answers: {} };",
+        ("once.test.js", "a damaged diary fails closed"),
+    ),
+    ClientMutant(
+        "sent after an opt-out",
+        "What another page had waiting is sent after its owner opted out.",
+        "client/outbox.js",
+        "if (await isOut()) await this.empty();",
+        "",
+        ("once.test.js", "after an opt-out"),
+    ),
+    ClientMutant(
+        "new budget from an old clock",
+        "A clock that is set back begins a new period with a new budget.",
+        "client/device.js",
+        "known.at >= at",
+        "known.at === at",
+        ("once.test.js", "a cap for every year"),
+    ),
+    ClientMutant(
+        "the option before",
+        "The element reports the option before the one that was chosen in a list.",
+        "question/controls.js",
+        'items[select.value === "" ? -1 : select.value]',
+        'items[select.value === "" ? -1 : select.value - 1]',
+        (_QUESTION, "test_the_element_reports_what_was_chosen"),
+    ),
+    ClientMutant(
+        "no that is forgotten",
+        'The element\'s "No, thanks" is forgotten by the next page.',
+        "question/question.js",
+        "    await client.optOut();\n    this._declined(client);",
+        "    this._declined(client);",
+        (_QUESTION, "test_a_no_is_remembered"),
+    ),
+)
+
+
+def failure(mutant: ClientMutant, folder: Path) -> str:
+    """What the mutant's test says with the client in this folder; "" if it passes."""
+    file, name = mutant.caught_by
+    if file.startswith(_IN_CHROMIUM):
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", f"{file}::{name}"]
+    else:
+        assert NODE is not None, "Node is needed here"
+        command = [NODE, "--test", f"--test-name-pattern=^{re.escape(name)}", f"test/{file}"]
+    done = subprocess.run(  # noqa: S603 (our own tests)
+        command,
+        cwd=FOLDER.parent if file.startswith(_IN_CHROMIUM) else folder,
+        env={**os.environ, "LOCALDP_JS": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=_LONGEST,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    if not re.search(r"^# pass [1-9]|\b[1-9]\d* passed", said, re.MULTILINE) and done.returncode == 0:
+        raise AssertionError(f"mutant {mutant.name!r}: no test ran\n{said[-2_000:]}")
+    if done.returncode not in (0, 1) or (done.returncode and _CRASHES.search(said)):
+        raise AssertionError(f"mutant {mutant.name!r}: its test could not be run\n{said[-4_000:]}")
+    return (_reason(said) or "it failed") if done.returncode else ""
+
+
+def caught(mutant: ClientMutant) -> str:
+    """What the test says about the mutant; "" if it survives."""
+    with mutated(mutant) as folder:
+        return failure(mutant, folder)
+
+
+def run() -> bool:
+    """Print a line for every mutant; return whether each was caught, by a test that passes on the client as it is."""
+    if NODE is None:
+        return True  # the audit of the reports has said so
+    print(f"\n{len(MUTANTS)} faults in what it stores, sends and asks, and the tests that notice them:\n")
+    passed = True
+    for mutant in MUTANTS:
+        before = failure(mutant, FOLDER)
+        message = "" if before else caught(mutant)
+        passed &= bool(message)
+        verdict = "caught" if message else "SURVIVED" if not before else "FAILS WITHOUT THE FAULT"
+        print(f"{verdict:<9} {mutant.name:<36}{mutant.caught_by[1][:44]:<46}{before or message}"[:160], flush=True)
+    return passed
+
+
+def _reason(said: str) -> str:
+    """The line of a test's output that says what is wrong."""
+    lines = [line.strip() for line in said.splitlines()]
+    return next((line for line in lines if re.match(r"(error: |E +assert|E +\w*Error|E +\w*Timeout)", line)), "")

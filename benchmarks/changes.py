@@ -1,0 +1,385 @@
+"""Differences and histories: do intervals hold for the largest movers, has the p-value its level, what is its power?
+
+- `history`: the seven cases of a sketch and random ones (5 to 1,000 items, 5 to 60 periods, drift 0 to 0.2 for each
+  period, steps and launches). Errors are roots of mean squares over the ten most frequent items and all periods,
+  compared with raw estimates, with every period calibrated on its own, and with the table of all periods. A tripled
+  item counts as seen if its 90% interval excludes the old share three periods later; only cases are counted in which
+  its change is four standard errors of those three periods or more. `sketch` repeats the seven cases: where nothing
+  drifts, all periods share the error of their level, so that one history has only ten intervals to count.
+- `movers`: differences of several shapes. How many 90% intervals of the ten largest estimated changes hold, ours and
+  those of raw estimates; and which share of the items that are named at a false-discovery rate of 0.1 did not change.
+- `level`: how often the p-value is below 0.05 and 0.001 if nothing has changed.
+- `power`: how often it is below 0.05 if something has, beside two published tests at the same epsilon: the permutation
+  test on RAPPOR reports (Mun, Kwak and Kim, arXiv 2411.09064) and the chi-square tests of Gaboardi and Rogers (ICML
+  2018) on RAPPOR and on randomized response. So that no test gains by missing its level, each rejects beyond the 95%
+  quantile of its statistic under no change, from 1,500 simulated pairs of surveys; 40 pairs show its power, for each of
+  `--runs` random populations and changes, which all tests share.
+
+`python benchmarks/changes.py` writes docs/results/changes.md and takes about an hour on two processors;
+`history --runs 10 --print` is a trial of one part. `--seed` repeats a run; without it, seeds are new ones.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from worst import deliver, parser, table
+
+import localdp as ldp
+from localdp.changes.equality import _comparison, _weights
+from localdp.changes.sides import Side
+
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "changes.md"
+SKETCH = (
+    ("plain", 300, 22, 10_000, 2.0, 0.0),
+    ("plain", 300, 22, 10_000, 2.0, 0.05),
+    ("plain", 300, 22, 10_000, 2.0, 0.15),
+    ("step", 300, 22, 10_000, 2.0, 0.0),
+    ("plain", 20, 30, 2_000, 1.0, 0.0),
+    ("plain", 20, 30, 2_000, 1.0, 0.1),
+    ("plain", 1_000, 10, 100_000, 1.0, 0.1),
+)
+NULLS, DRAWN = 1_500, 40
+SHAPES = ("nothing", "tiny drift", "drift", "strong drift", "one item", "a few", "launch", "added")
+BASES = ("power law", "flat", "log-normal")
+
+
+class Survey(NamedTuple):
+    """The items, people and epsilon of two surveys."""
+
+    items: int
+    people: int
+    epsilon: float
+    base: str
+    mechanism: str = "auto"
+
+
+MOVERS = [
+    *(
+        Survey(items, people, epsilon, base)
+        for (items, people), epsilon, base in product(
+            ((2, 500), (5, 1_000), (20, 2_000), (20, 50_000), (100, 10_000), (300, 200_000)), (1.0, 3.0), BASES
+        )
+    ),
+    Survey(20, 300, 4.0, "power law", "oue"),
+    Survey(6, 3_000, 1.0, "power law", "ss"),
+    Survey(40, 3_000, 2.0, "power law", "llh"),
+    Survey(1_000, 50_000, 2.0, "power law"),
+]
+LEVELS = [
+    Survey(2, 200, 1.0, "flat"),
+    Survey(6, 200, 1.0, "power law", "ss"),
+    Survey(20, 200, 4.0, "power law", "oue"),
+    Survey(20, 1_000, 1.0, "power law", "olh"),
+    Survey(20, 5_000, 2.0, "log-normal", "oue"),
+    Survey(100, 20_000, 1.0, "power law", "llh"),
+]
+POWERS = [
+    ("one item", Survey(10, 2_000, 2.0, "power law")),
+    ("drift", Survey(10, 20_000, 2.0, "power law")),
+    ("strong drift", Survey(10, 2_000, 1.0, "flat")),
+    ("one item", Survey(40, 3_000, 2.0, "power law")),
+    ("strong drift", Survey(40, 4_000, 2.0, "power law")),
+    ("strong drift", Survey(40, 8_000, 1.0, "flat")),
+    ("added", Survey(40, 4_000, 2.0, "power law")),
+]
+
+
+def population(items: int, base: str, rng: np.random.Generator) -> np.ndarray:
+    """The shares of a population."""
+    weights = {
+        "power law": 1 / np.arange(1, items + 1) ** 1.1,
+        "flat": np.ones(items),
+        "log-normal": rng.lognormal(0, 1.5, items),
+    }[base]
+    return np.asarray(weights / weights.sum())
+
+
+def moved(shares: np.ndarray, shape: str, rng: np.random.Generator) -> np.ndarray:
+    """The shares of the population after a change."""
+    items, after = shares.size, shares.copy()
+    if shape == "one item":
+        after[rng.integers(min(items, 10))] *= 1.5
+    elif shape == "a few":
+        some = rng.choice(items, max(1, items // 20), replace=False)
+        after[some] *= np.exp(rng.normal(0, 1, some.size))
+    elif shape == "launch":
+        after[-1] += 0.05
+    elif shape == "added":
+        after = np.maximum(after + rng.normal(0, 0.01, items) * (rng.random(items) < 0.3), 0)
+    elif shape != "nothing":
+        after *= np.exp(rng.normal(0, {"tiny drift": 0.01, "drift": 0.1, "strong drift": 0.5}[shape], items))
+    return np.asarray(after / after.sum())
+
+
+def asked(plan: ldp.Plan, shares: np.ndarray, people: int, rng: np.random.Generator) -> ldp.Aggregate:
+    """People of a population are drawn and asked."""
+    return plan.simulate(rng.multinomial(people, shares), seed=int(rng.integers(1 << 40)))
+
+
+def one_history(case: tuple[Any, ...], seed: int, alone: bool = True) -> dict[str, float]:
+    """The errors and the coverage of one history; `alone`: also those of every period calibrated on its own."""
+    shape, items, periods, people, epsilon, drift = case
+    rng = np.random.default_rng(seed)
+    level, truth = population(items, "power law", rng), np.empty((items, periods))
+    stepping = min(5, items - 1)
+    for t in range(periods):
+        if t and drift:
+            level = level * np.exp(rng.normal(0, drift, items))
+        if t == periods // 2 and shape == "step":
+            level[stepping] *= 3
+        if t == periods // 2 and shape == "launch":
+            level[-1] = 0.05 * level.sum()
+        truth[:, t] = level / level.sum()
+    plan = ldp.Plan(items, epsilon=epsilon)
+    days = [asked(plan, truth[:, t], people, rng) for t in range(periods)]
+    whole = ldp.Aggregate(plan)
+    for day in days:
+        whole.merge(day)
+    joint = ldp.history(days)
+    found_by = {"joint": joint}
+    if alone:
+        found_by["each"] = [day.estimate().calibrate(warn=False) for day in days]
+    lines = {
+        "raw": np.array([day.estimate().shares for day in days]).T,
+        "pooled": np.tile(whole.estimate().calibrate(warn=False).shares[:, None], periods),
+        **{name: np.array([day.shares for day in results]).T for name, results in found_by.items()},
+    }
+    top = np.argsort(-truth.mean(axis=1))[:10]
+    found = {name: float(np.sqrt(np.square(line[top] - truth[top]).mean())) for name, line in lines.items()}
+    for name, results in found_by.items():
+        low, high = (np.array([day.interval(0.9)[side] for day in results]).T / people for side in (0, 1))
+        held = (low <= truth) & (truth <= high)
+        found |= {f"{name} top": float(held[top].mean()), f"{name} all": float(held.mean())}
+    old, new = truth[stepping, periods // 2 - 1], truth[stepping, periods // 2]
+    if shape == "step" and new - old > 4 * days[0].estimate().std_error / people / np.sqrt(3):
+        seen = ldp.history(days[: periods // 2 + 3])
+        low = seen[-1].interval(0.9)[0][stepping] / people
+        found["seen"] = float(low > old)
+    return found
+
+
+def sketched(case: tuple[Any, ...], seed: int) -> list[float]:
+    """The error over raw's and over the better of raw and pooled, and how many intervals hold: top ten, and all."""
+    found = one_history(case, seed, alone=False)
+    better = min(found["raw"], found["pooled"])
+    return [found["joint"] / found["raw"], found["joint"] / better, found["joint top"], found["joint all"]]
+
+
+def sketches(runs: int, seed: int, processes: int) -> list[str]:
+    """The section about the cases of the sketch, `runs` times each."""
+    rows = []
+    with ProcessPoolExecutor(processes) as pool:
+        for case in SKETCH:
+            found = np.array(list(pool.map(sketched, [case] * runs, range(seed, seed + runs))))
+            rows.append([_named(case), *found.mean(axis=0).tolist(), float(found[:, 2].std() / np.sqrt(runs))])
+    return table(
+        ["case", "/ raw", "/ the better of raw and pooled", "holds: top ten", "all", "+- of the top ten"], rows
+    )
+
+
+def random_case(rng: np.random.Generator) -> tuple[Any, ...]:
+    """A random case of a history."""
+    return (
+        str(rng.choice(["plain", "step", "launch"])),
+        int(np.exp(rng.uniform(np.log(5), np.log(1_000)))),
+        int(rng.integers(5, 61)),
+        int(np.exp(rng.uniform(np.log(500), np.log(50_000)))),
+        float(rng.uniform(0.5, 4)),
+        float(rng.choice([0.0, rng.uniform(0, 0.2)])),
+    )
+
+
+def histories(runs: int, seed: int, processes: int) -> list[str]:
+    """The section about histories."""
+    rng = np.random.default_rng(seed)
+    cases = [*SKETCH, *(random_case(rng) for _ in range(runs))]
+    with ProcessPoolExecutor(processes) as pool:
+        found = list(pool.map(one_history, cases, rng.integers(1 << 40, size=len(cases)).tolist()))
+
+    def row(name: str, some: Iterable[dict[str, float]]) -> list[Any]:
+        chosen = list(some)
+        ratio = {
+            other: float(np.mean([one["joint"] / one[other] for one in chosen])) for other in ("raw", "each", "pooled")
+        }
+        covers = [float(np.mean([one[name] for one in chosen])) for name in ("joint top", "joint all", "each top")]
+        return [name, len(chosen), *ratio.values(), *covers]
+
+    rows = [row(_named(case), [one]) for case, one in zip(cases[: len(SKETCH)], found, strict=False)]
+    rows.append(row("random", found[len(SKETCH) :]))
+    worst = sorted(one["joint"] / min(one["raw"], one["pooled"]) for one in found)[-3:]
+    seen = [one["seen"] for one in found if "seen" in one]
+    head = ["case", "runs", "/ raw", "/ each", "/ pooled", "holds: top ten", "all", "each period's top ten"]
+    return [
+        *table(head, rows),
+        f"Error over that of the better of raw and pooled, the three largest: {', '.join(f'{w:.2f}' for w in worst)}.",
+        f"A tripled item is seen after three periods in {np.mean(seen):.2f} of {len(seen)} cases.",
+    ]
+
+
+def _named(case: tuple[Any, ...]) -> str:
+    shape, items, periods, people, epsilon, drift = case
+    return f"{shape}, {items} items, {periods} periods of {people:,}, epsilon {epsilon:g}, drift {drift:g}"
+
+
+def one_difference(shape: str, survey: Survey, seed: int) -> list[float]:
+    """Coverage of the ten largest movers, ours and raw; the share of false discoveries; whether anything was named."""
+    rng = np.random.default_rng(seed)
+    before = population(survey.items, survey.base, rng)
+    after = moved(before, shape, rng)
+    plan = ldp.Plan(survey.items, mechanism=survey.mechanism, epsilon=survey.epsilon)
+    more = int(rng.choice([1, 3]))
+    first, second = asked(plan, before, survey.people, rng), asked(plan, after, more * survey.people, rng)
+    change, truth = ldp.difference(first, second), after - before
+    low, high = change.interval(0.9)
+    held = (low <= truth) & (truth <= high)
+    raw = np.abs(change.raw - truth) <= 1.645 * change.std_errors
+    ours, theirs = (np.argsort(-np.abs(moves))[:10] for moves in (change.shares, change.raw))
+    named = change.changed(fdr=0.1).indices
+    false = float((np.abs(truth[named]) < 1e-12).mean()) if named.size else 0.0
+    return [float(held[ours].mean()), float(raw[theirs].mean()), float(held.mean()), false, float(named.size)]
+
+
+def movers(runs: int, seed: int, processes: int) -> list[str]:
+    """The section about differences."""
+    rng, rows = np.random.default_rng(seed), []
+    with ProcessPoolExecutor(processes) as pool:
+        for shape in SHAPES:
+            tasks = [survey for survey in MOVERS for _ in range(runs)]
+            seeds = rng.integers(1 << 40, size=len(tasks)).tolist()
+            found = np.array(list(pool.map(one_difference, [shape] * len(tasks), tasks, seeds)))
+            cells = found.reshape(len(MOVERS), runs, -1).mean(axis=1)
+            error = float(found[:, 0].std() / np.sqrt(len(found)))
+            rows.append([shape, len(found), *found.mean(axis=0).tolist(), float(cells[:, 0].min()), error])
+    head = ["shape", "runs", "ten largest", "raw's ten largest", "all", "false", "named", "worst survey", "+-"]
+    return table(head, rows)
+
+
+def null_p_values(survey: Survey, runs: int, seed: int) -> np.ndarray:
+    """P-values of differences between surveys of one population."""
+    rng = np.random.default_rng(seed)
+    plan = ldp.Plan(survey.items, mechanism=survey.mechanism, epsilon=survey.epsilon)
+    shares = population(survey.items, survey.base, rng)
+    found = []
+    for _ in range(runs):
+        people = [survey.people * int(more) for more in rng.choice([1, 2], 2)]
+        found.append(ldp.difference(*(asked(plan, shares, n, rng) for n in people)).p_value)
+    return np.array(found)
+
+
+def level(runs: int, seed: int, processes: int) -> list[str]:
+    """The section about the level of the p-value: `runs` runs of each survey."""
+    rng, rows, batch = np.random.default_rng(seed), [], 50
+    everything = np.zeros(0)
+    with ProcessPoolExecutor(processes) as pool:
+        for survey in LEVELS:
+            count = max(1, runs // batch)
+            seeds = rng.integers(1 << 40, size=count).tolist()
+            found = np.concatenate(list(pool.map(null_p_values, [survey] * count, [batch] * count, seeds)))
+            everything = np.append(everything, found)
+            rows.append([_survey(survey), found.size, float((found < 0.05).mean()), int((found < 0.001).sum())])
+    rows.append(["all", everything.size, float((everything < 0.05).mean()), int((everything < 0.001).sum())])
+    return table(["two surveys of one population", "runs", "below 0.05", "number below 0.001"], rows)
+
+
+def _survey(survey: Survey) -> str:
+    people = f"{survey.people:,} people or twice as many"
+    return f"{survey.items} items ({survey.base}), {people}, epsilon {survey.epsilon:g}, {survey.mechanism}"
+
+
+def critical_share(statistic: Any, null: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> float:
+    """How often a statistic of two surveys exceeds the 95% quantile of its simulated values under no change."""
+    return float((statistic(*other) > np.quantile(statistic(*null), 0.95, method="higher")).mean())
+
+
+def one_power(shape: str, survey: Survey, seed: int) -> list[float]:
+    """The power of every test for one random population and change: `DRAWN` pairs of surveys each."""
+    rng = np.random.default_rng(seed)
+    items, n, epsilon = survey.items, survey.people, survey.epsilon
+    before = population(items, survey.base, rng)
+    after = moved(before, shape, rng)
+    middle = (before + after) / 2
+
+    def both(draw: Any) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        return (draw(middle, NULLS), draw(middle, NULLS)), (draw(before, DRAWN), draw(after, DRAWN))
+
+    found = []
+    for plan in (ldp.Plan(items, epsilon=epsilon), ldp.Plan(items, mechanism="sue", epsilon=epsilon)):
+        side = Side.of(plan.simulate(rng.multinomial(n, middle), seed=1))
+        ours = _comparison(side, side, _weights(side, side, middle))
+        found.append(critical_share(ours, *both(lambda shares, times, side=side: side.redraw(shares, times, rng))))
+
+    flip = 1 / (1 + np.exp(epsilon / 2))
+
+    def rappor(shares: np.ndarray, times: int) -> np.ndarray:
+        """The mean reports of basic RAPPOR."""
+        held = rng.multinomial(n, shares, times)
+        return np.asarray(rng.binomial(held, 1 - flip) + rng.binomial(n - held, flip)) / n
+
+    seen = both(rappor)
+    found.append(critical_share(lambda one, two: np.square(one - two).sum(axis=1), *seen))
+    covariance = flip * (1 - flip) * np.eye(items) + (1 - 2 * flip) ** 2 * (np.diag(middle) - np.outer(middle, middle))
+    centre = np.eye(items) - 1 / items
+    inverse = centre @ np.linalg.pinv(covariance) @ centre
+    found.append(critical_share(lambda one, two: np.einsum("ti,ij,tj->t", one - two, inverse, one - two), *seen))
+    grr = ldp.Plan(items, mechanism="grr", epsilon=epsilon).mechanism
+    law = grr.q_star + (grr.p_star - grr.q_star) * np.eye(items)
+
+    def pearson(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        return np.asarray((np.square(one - two) / np.maximum(one + two, 1)).sum(axis=1))
+
+    found.append(critical_share(pearson, *both(lambda shares, times: rng.multinomial(n, law @ shares, times))))
+    return found
+
+
+def power(runs: int, seed: int, processes: int) -> list[str]:
+    """The section about power: `runs` random populations and changes of each kind."""
+    rng, rows = np.random.default_rng(seed), []
+    with ProcessPoolExecutor(processes) as pool:
+        for shape, survey in POWERS:
+            seeds = rng.integers(1 << 40, size=runs).tolist()
+            found = np.array(list(pool.map(one_power, [shape] * runs, [survey] * runs, seeds)))
+            who = f"{survey.items} items ({survey.base}), {survey.people:,} people"
+            ahead = found[:, :1] - found[:, 2:]
+            worst = int(ahead.mean(axis=0).argmin())
+            error = float(ahead[:, worst].std() / np.sqrt(runs))
+            rows.append([f"{shape}, {who}, epsilon {survey.epsilon:g}", *found.mean(axis=0).tolist(), error])
+    head = ["change", "ours", "ours on RAPPOR", "permutations of RAPPOR", "chi-square of RAPPOR", "chi-square of grr"]
+    return table([*head, "+- of ours less the best"], rows)
+
+
+PARTS = {
+    "sketch": (sketches, 20),
+    "history": (histories, 100),
+    "movers": (movers, 20),
+    "level": (level, 2_000),
+    "power": (power, 40),
+}
+
+
+def main() -> None:
+    """Measure the parts that were asked for, and write them."""
+    warnings.simplefilter("ignore")
+    options = parser(__doc__, None)
+    options.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}")
+    options.add_argument("--seed", type=int, default=None)
+    given = options.parse_args()
+    for part in given.parts:
+        run, usual = PARTS[part]
+        seed = secrets.randbits(32) if given.seed is None else given.seed
+        runs, started = given.runs or (usual // 10 if given.quick else usual), time.time()
+        lines = run(runs, seed, given.processes)
+        command = f"`python benchmarks/changes.py {part} --runs {runs} --seed {seed}`"
+        deliver(part, [*lines, "", f"{command}, {time.time() - started:.0f} s."], given, PAGE)
+
+
+if __name__ == "__main__":
+    main()

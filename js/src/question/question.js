@@ -1,0 +1,166 @@
+// Two elements for pages: <localdp-question plan="..."> asks, and <localdp-learnt plan="..."> shows people what they have told.
+//
+// They are made of plain elements without a style of their own beyond some spacing, so they look like the page. They need neither inline
+// scripts nor inline styles.
+
+import { Client } from "localdp";
+import { questionsIn } from "./asked.js";
+import { controls, make } from "./controls.js";
+import { words, wordsFor } from "./words.js";
+
+export { words };
+
+const SPACING = `
+  :where(localdp-question, localdp-learnt) { display: block }
+  :where(localdp-question) :where(label) { display: flex; gap: .5em; align-items: center; min-height: 1.75em; flex-wrap: wrap }
+  :where(localdp-question) :where(input, select) { font: inherit; max-width: 100% }
+  :where(localdp-question) :where(fieldset) { border: 0; padding: 0; margin: 0 0 1em; min-width: 0 }
+  :where(localdp-question) :where(.localdp-row) { display: flex; flex-wrap: wrap; gap: 0 1.25em }
+  :where(localdp-question, localdp-learnt) :where(legend) { font-weight: bold; padding: 0; margin-bottom: .25em; float: left; width: 100% }
+  :where(localdp-question, localdp-learnt) :where(legend) + * { clear: both }
+  :where(localdp-question, localdp-learnt) :where(button) { font: inherit; padding: .4em 1em; margin: .5em .5em .5em 0; min-height: 2.5em }
+  :where(localdp-question, localdp-learnt) :where(details) { margin: .5em 0 }`;
+
+/** What both elements have in common: a client, and something to show. */
+class WithClient extends HTMLElement {
+  /** @type {Client | undefined} */ client;
+  _title = "";
+
+  connectedCallback() {
+    if (this._title) return; // an element that is moved has begun already
+    this._title = this.textContent?.trim() || wordsFor(this).question;
+    this._begin().catch((error) => this._trouble(error));
+  }
+
+  disconnectedCallback() {
+    queueMicrotask(() => this.isConnected || this.client?.close());
+  }
+
+  async _begin() {
+    const address = this.getAttribute("plan") ?? "";
+    const most = this.getAttribute("most");
+    this.client = await Client.load(address, {
+      title: this._title,
+      ...(most && { most: Number(most) }),
+      ...(this.hasAttribute("most-every") && { mostEvery: /** @type {any} */ (this.getAttribute("most-every")) }),
+    });
+    await this._show(this.client);
+  }
+
+  /** @param {Client} _client */
+  async _show(_client) {}
+
+  /** @param {any} error */
+  _trouble(error) {
+    const said = wordsFor(this);
+    const known = { "storage-blocked": said.blocked, budget: said.spent }[/** @type {string} */ (error.code)];
+    this._say(known ?? said.trouble);
+    if (!known) console.warn(`localdp: ${error.message}`);
+    this.dispatchEvent(new CustomEvent("localdp-trouble", { bubbles: true, detail: error }));
+  }
+
+  /**
+   * Show a sentence in the place of everything else, and read it out.
+   * @param {string} sentence
+   * @param {...Node} more
+   */
+  _say(sentence, ...more) {
+    const status = make("p", { tabIndex: -1 }, sentence);
+    status.setAttribute("role", "status");
+    const hadFocus = this.contains(document.activeElement);
+    this.replaceChildren(status, ...more);
+    if (hadFocus) status.focus();
+  }
+}
+
+class Question extends WithClient {
+  get _every() {
+    return /** @type {any} */ (this.getAttribute("every") ?? undefined);
+  }
+
+  /** @param {Client} client */
+  async _show(client) {
+    const said = wordsFor(this);
+    if (await client.optedOut()) return this._declined(client);
+    if (await client.answered({ every: this._every })) return this._say(said.answered);
+    const asked = questionsIn(JSON.parse(client.document));
+    const isOne = asked.length === 1;
+    const made = asked.map((one) => ({ name: one.name, ...controls(one, isOne ? this._title : one.name, isOne, said) }));
+    const factor = Math.exp(client.epsilon);
+    const why = said.why(rounded(factor), `${Math.round((100 * factor) / (1 + factor))}%`);
+    const details = make("details", {}, make("summary", {}, said.what), make("p", {}, why), make("p", {}, said.every[/** @type {"week"} */ (this._every)] ?? said.once));
+    const send = make("button", { type: "submit" }, said.send);
+    const decline = make("button", { type: "button", onclick: () => this._decline(client) }, said.decline);
+    const heading = isOne ? [] : [make("legend", {}, this._title)];
+    const form = make("form", {}, make("fieldset", {}, ...heading, ...made.map(({ element }) => element)), details, send, decline);
+    form.addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      send.disabled = true;
+      const answers = Object.fromEntries(made.map(({ name, answer }) => [name, answer()]));
+      this._send(client, isOne ? made[0].answer() : answers).catch((error) => this._trouble(error));
+    });
+    this.replaceChildren(form);
+  }
+
+  /**
+   * @param {Client} client
+   * @param {any} value
+   */
+  async _send(client, value) {
+    const sent = await client.sendOnce(value, this._every && { every: this._every });
+    const said = wordsFor(this);
+    const trouble = sent.trouble || sent.dropped.join();
+    if (trouble) console.warn(`localdp: ${trouble}`);
+    this._say(sent.dropped.length ? said.trouble : sent.waiting || trouble ? said.waits : said.sent);
+    this.dispatchEvent(new CustomEvent("localdp-sent", { bubbles: true, detail: sent }));
+  }
+
+  /** @param {Client} client */
+  async _decline(client) {
+    await client.optOut();
+    this._declined(client);
+    this.dispatchEvent(new CustomEvent("localdp-declined", { bubbles: true }));
+  }
+
+  /** @param {Client} client */
+  _declined(client) {
+    const again = async () => {
+      await client.optIn();
+      await this._show(client);
+    };
+    this._say(wordsFor(this).declined, make("button", { type: "button", onclick: again }, wordsFor(this).again));
+  }
+}
+
+class Learnt extends WithClient {
+  /** @param {Client} client */
+  async _show(client) {
+    const said = wordsFor(this);
+    const { answers, spent, most, waiting, optedOut } = await client.learnt();
+    const listed = answers.map(({ title, at }) => make("li", {}, `${title ?? said.question} (${at.toLocaleDateString(document.documentElement.lang || undefined)})`));
+    const forget = async () => {
+      await client.forget();
+      this._say(said.forgotten);
+    };
+    const never = async () => {
+      await client.optOut();
+      await this._show(client);
+    };
+    this.replaceChildren(
+      make("p", {}, make("strong", {}, said.learnt)),
+      ...(listed.length ? [make("p", {}, said.answers), make("ul", {}, ...listed)] : [make("p", {}, said.nothing)]),
+      make("p", {}, said.budget(rounded(spent), `${most}`), waiting ? ` ${said.waiting(waiting)}` : "", optedOut ? ` ${said.declined}` : ""),
+      make("button", { type: "button", onclick: forget }, said.forget),
+      ...(optedOut ? [] : [make("button", { type: "button", onclick: never }, said.never)]),
+    );
+  }
+}
+
+/** @param {number} number */
+const rounded = (number) => String(Number(number.toPrecision(2)));
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(SPACING);
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+customElements.define("localdp-question", Question);
+customElements.define("localdp-learnt", Learnt);

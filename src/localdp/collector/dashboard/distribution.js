@@ -1,0 +1,47 @@
+// Answers that are numbers: a histogram with intervals, and mean and median in words.
+
+import { bars, responsive } from "./charts.js";
+import { h, numbersTable } from "./dom.js";
+import { pictureButtons } from "./picture.js";
+import { figure, label, percent } from "./words.js";
+
+/** The same as `ranking`: an element, and a function that shows estimates in it. */
+export function distribution() {
+  let found = null;
+  const words = h("p", { class: "lead" });
+  const picture = h("div", { class: "chart" });
+  const table = h("div");
+  const element = h("div", { class: "distribution" }, words, picture, h("p", { class: "legend", "aria-hidden": "true" },
+    h("span", { class: "key box" }), "calibrated share", h("span", { class: "key whisker" }), "interval"), pictureButtons("Distribution of the answers", () => picture.querySelector("svg")), table);
+  const paint = responsive(picture, (width) => {
+    if (!found) return h("p", { class: "nothing" }, "Estimating …");
+    const { items, std_error_share: unit } = found;
+    const names = items.item.map(label);
+    const between = (place) => `${percent(items.share_low[place], unit / 10)} to ${percent(items.share_high[place], unit / 10)}`;
+    return bars(width, 280, {
+      name: `The distribution of the answers. ${words.textContent}`,
+      values: items.share, low: items.share_low, high: items.share_high, labels: names,
+      titles: names.map((name, place) => `${name}: ${percent(items.share[place], unit / 10)}, between ${between(place)}`),
+      format: (share) => percent(share, 0.01),
+    });
+  });
+
+  async function show(estimates) {
+    found = estimates;
+    const { summary, items, std_error_share: unit, level } = estimates;
+    words.replaceChildren("Half of the people answer ", h("b", {}, figure(summary.median.value)), ` or less (${between(summary.median)}). `,
+      "The mean is ", h("b", {}, figure(summary.mean.value)), ` (${between(summary.mean)}).`);
+    paint();
+    const open = table.firstChild?.open;
+    table.replaceChildren(
+      numbersTable(["answer", "share", "from", "to"], items.item.map((item, place) =>
+        [label(item), ...[items.share, items.share_low, items.share_high].map((column) => percent(column[place], unit / 10))]), "Shares of the answers"),
+      numbersTable(["figure", "value", "from", "to"], Object.entries(summary).map(([name, { value, low, high }]) =>
+        [name, ...[value, low, high].map(figure)]), `Mean and percentiles, with intervals of ${percent(level, 0.01)}`, "Mean and percentiles as a table"));
+    if (open) table.firstChild.open = true;
+  }
+
+  return { element, show };
+}
+
+const between = ({ low, high }) => `between ${figure(low)} and ${figure(high)}`;

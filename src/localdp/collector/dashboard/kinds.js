@@ -1,0 +1,28 @@
+// What the pages of a plan need to know about the kind of its question.
+
+import { distribution } from "./distribution.js";
+import { ranking } from "./ranking.js";
+
+/**
+ * `lists` says whether it has items of its own. `picture(signal)` shows estimates; `named` says whether single items
+ * are looked for: then popular items and the spread of the shares make sense. `example` is an answer for the snippets,
+ * or an item of one, given the document of the plan; `people` is Python that makes up 2,000 answers.
+ */
+const choice = {
+  lists: true, picture: ranking, named: true,
+  example: (document) => (document.domain.items ? document.domain.items[0] : 0),
+  people: "random.choices(plan.domain.items, weights=range(plan.domain.size, 0, -1), k=2_000)  # the first item is the most popular",
+};
+
+const KINDS = {
+  choice,
+  choices: { ...choice, people: `[[one] for one in ${choice.people.replace("  #", "]  #")}` },
+  scale: {
+    lists: false, picture: distribution, named: false,
+    example: ({ question: { low, high } }) => Math.round((low + high) / 2),
+    people: "[random.triangular(plan.question.low, plan.question.high) for _ in range(2_000)]",
+  },
+};
+
+/** What is known of the kind of a plan; kinds from elsewhere are shown as lists of cells. */
+export const kindOf = (plan) => KINDS[plan.kind] ?? { ...choice, example: () => "an answer", people: "[]  # write 2,000 answers here" };

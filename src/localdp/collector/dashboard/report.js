@@ -1,0 +1,83 @@
+// A report that a manager can read, print, or keep as PDF by the browser.
+
+import { ask, onlySurvey, sentence } from "./api.js";
+import { bars, responsive, shareBars } from "./charts.js";
+import { card, h } from "./dom.js";
+import { head, kindTitle, loaded, titleOf } from "./head.js";
+import { pictureButtons } from "./picture.js";
+import { shareCard } from "./share.js";
+import { between, rowsOf } from "./shares.js";
+import { chance, count, figure, label, longDay, percent, several } from "./words.js";
+
+const TOP = 25; // answers that a report lists
+const WIDTH = 680;
+
+export async function reportPage(root, lost, place, name) {
+  const study = await loaded(root, `/v1/studies/${name}`);
+  const print = h("button", { type: "button", class: "main", onclick: () => globalThis.print() }, "Print or save as PDF");
+  root.append(head(place, name, study, "report", print));
+  const reports = study.parts.reduce((sum, part) => sum + part.reports, 0);
+  let parts;
+  try {
+    parts = await cardsOf(study, root.signal);
+  } catch (error) {
+    if (error.status !== 409) throw error;
+    parts = { n: 0, cards: [card("Nothing to report yet", null, h("p", {}, sentence(error.message)))] };
+  }
+  const sure = 1 / (1 + Math.exp(-study.epsilon));
+  root.append(h("article", { class: "report" },
+    h("header", {}, h("h2", {}, titleOf(study)), study.question ? h("p", { class: "lead" }, study.question) : null,
+      h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, one of each person` : `${several(reports, "report")} so far`}. ${longDay(new Date().toISOString().slice(0, 10))}.`)),
+    ...parts.cards,
+    card("How to read this", null,
+      h("p", {}, "Nobody handed over their answer. Every device changed it at random before it was sent, and the numbers above are estimated from all of these together. That is why each has an interval: the true share lies in it nine times out of ten."),
+      h("p", {}, "The intervals are right for the list as it stands. Somebody who wants to know about one answer, and had it in mind before looking at the list, should search for it on the page of results, which then shows an interval made for that.")),
+    card("How people are protected", null,
+      h("p", {}, `Whoever thought two answers of a person equally likely can, after seeing all that this person has sent, be at most ${percent(sure, 0.01)} sure of one of them (local differential privacy, epsilon ${study.epsilon}). That holds for everybody who sees the reports, the people who run this survey included.`))),
+  ...(onlySurvey() ? [] : [shareCard(study)]));
+}
+
+/** The results of a survey as cards, and how many reports they come from. */
+export const cardsOf = (study, signal) => (study.kind === "plan" ? onePlan(study.fingerprint, signal) : tables(study, signal));
+
+/** One question: a sentence, a picture and a table. */
+async function onePlan(name, signal) {
+  const plan = await ask(`/v1/plans/${name}`, { signal });
+  const listed = plan.kind !== "scale";
+  const found = await ask(`/v1/plans/${name}/estimates${listed ? `?top=${Math.min(TOP, plan.size)}` : ""}`, { signal });
+  const items = listed ? found.top.items : found.items;
+  const rows = rowsOf(items.item.map(label), { share: items.share, low: items.share_low, high: items.share_high });
+  const { summary } = found;
+  const said = listed ? `The most frequent answer is “${rows[0].name}”, with ${rows[0].text} of the people (${between(rows[0])}).`
+    : `Half of the people answer ${figure(summary.median.value)} or less. The mean is ${figure(summary.mean.value)} (between ${figure(summary.mean.low)} and ${figure(summary.mean.high)}).`;
+  const more = listed && plan.size > TOP ? `The ${TOP} most frequent of ${count(plan.size)} answers.` : null;
+  return { plan, n: found.n, cards: [result("Result", said, rows, !listed, more, found.warnings)] };
+}
+
+/** Several tables: a card for each that can be drawn. */
+async function tables(study, signal) {
+  const found = await ask(`/v1/studies/${study.id}/result`, { signal });
+  const form = await (await fetch(`/v1/studies/${study.id}/document`, { signal })).json();
+  const cards = Object.entries(found.tables).filter(([key]) => !key.includes(",")).map(([key, { columns }]) => {
+    const share = columns.share ?? [];
+    const ends = study.kind === "questionnaire" ? columns : { low: columns.low.map((one) => one / Math.max(found.n, 1)), high: columns.high.map((one) => one / Math.max(found.n, 1)) };
+    const names = (columns[key] ?? columns.item ?? columns.items).map((item, place) => (columns.kind?.[place] === "other" ? "everybody else" : columns.kind?.[place] === "beginning" ? `${item}…` : label(item)));
+    const notes = columns.probability?.map((value) => (value === null ? "" : chance(value)));
+    const ordered = form.questions?.some((one) => one.name === key && one.question);
+    return result(columns[key] ? key : "What was found", null, rowsOf(names, { share, low: ends.low, high: ends.high }, notes).slice(0, TOP), ordered, null, found.notes);
+  });
+  return { n: found.n, cards };
+}
+
+function result(title, said, rows, ordered, more, notes) {
+  const picture = h("div", { class: "chart" });
+  const draw = (width) => (ordered ? bars(width, 260, { name: title, values: rows.map((row) => row.share), low: rows.map((row) => row.low), high: rows.map((row) => row.high), labels: rows.map((row) => row.name), titles: rows.map((row) => row.title), format: (share) => percent(share, 0.01) })
+    : shareBars(width, rows, title));
+  responsive(picture, draw);
+  return card(title, null, said ? h("p", { class: "lead" }, said) : null,
+    picture, pictureButtons(title, () => draw(WIDTH)),
+    h("div", { class: "scroll whole", tabindex: 0, role: "region", "aria-label": `${title}, a table` }, h("table", {}, h("caption", { class: "unseen" }, title),
+      h("thead", {}, h("tr", {}, ["answer", "share", "interval"].map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", {}, row.text), h("td", {}, between(row))))))),
+    more ? h("p", { class: "note" }, more) : null, ...notes.map((note) => h("p", { class: "note" }, sentence(note))));
+}

@@ -1,0 +1,122 @@
+// What an administrator can do with a survey that exists, what was agreed on, and what was done.
+
+import { ask, change, tell } from "./api.js";
+import { announce, card, h } from "./dom.js";
+import { field } from "./asking.js";
+import { head, loaded, placeOf } from "./head.js";
+import { tryIt } from "./trying.js";
+import { count, moment } from "./words.js";
+
+export async function settingsPage(root, lost, place, name) {
+  const study = await loaded(root, `/v1/studies/${name}`);
+  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+  const trail = h("div", { class: "slot" });
+  root.append(head(place, name, study, "settings"), h("div", { class: "cards" }, wordsCard(study, again), agreedCard(study), lifeCard(study, again), trail));
+  trail.replaceChildren(await trailCard(study, root.signal));
+}
+
+/** A card with buttons and forms that change a survey, and the sentence that says why one of them failed. */
+function changing(title, note, again, make) {
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  async function done(work, said) {
+    error.hidden = true;
+    try {
+      await work();
+      announce(said);
+      again();
+    } catch (problem) {
+      error.textContent = problem.status === 403 ? "This token may only read. Changing a survey needs an admin token." : problem.message;
+      error.hidden = false;
+    }
+  }
+  return card(title, note, ...make(done), error);
+}
+
+function wordsCard(study, again) {
+  const path = `/v1/studies/${study.id}`;
+  const title = h("input", { id: "new-title", maxlength: 200, value: study.title });
+  const question = h("input", { id: "new-question", maxlength: 2000, value: study.question });
+  const labels = h("textarea", { rows: 3, spellcheck: "false", value: Object.entries(study.labels).map(([item, text]) => `${item} = ${text}`).join("\n") });
+  const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.includes(" = ")).map((line) => line.split(/ = (.*)/s).slice(0, 2).map((one) => one.trim())));
+  return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", again, (done) => [
+    h("form", { class: "life", onsubmit(event) {
+      event.preventDefault();
+      done(() => change("PATCH", path, { title: title.value.trim(), question: question.value.trim(), labels: read() }), "The words are changed.");
+    } },
+    h("div", { class: "field" }, h("label", { for: "new-title" }, "Title"), title),
+    h("div", { class: "field" }, h("label", { for: "new-question" }, "Question"), question),
+    field("Labels", labels, "Optional: what people read instead of an answer, one on each line, such as: system = As my phone has it"),
+    h("div", { class: "actions" }, h("button", {}, "Save")))]);
+}
+
+function agreedCard(study) {
+  const row = (name, text) => h("div", {}, h("dt", {}, name), h("dd", {}, text));
+  return card("What was agreed", "Fixed when the survey was made.", h("dl", { class: "facts-list" },
+    row("Made", moment(study.created)),
+    row("Takes reports", `${study.opens ? `from ${study.opens}` : "from the beginning"}${study.closes ? ` until ${study.closes}` : ", until somebody closes it"}`),
+    row("Shares are shown from", `${count(study.minimum)} reports on`),
+    row("Privacy budget", `epsilon ${study.epsilon}`),
+    row("Uploads", study.write_token ? "need a write token" : "need no token"),
+    ...(study.segments.length ? [row("Segments, sent in the clear", study.segments.join(", "))] : []),
+    row("Name for programs", h("code", {}, study.id))));
+}
+
+function lifeCard(study, again) {
+  const path = `/v1/studies/${study.id}`;
+  const ended = study.state === "closed" || study.state === "done";
+  return changing("Try, clone, close, archive, delete", null, again, (done) => {
+    const button = (name, work, said) => h("button", { type: "button", onclick: () => done(work, said) }, name);
+    const typed = h("input", { id: "delete-name", autocomplete: "off", "aria-describedby": "delete-help" });
+    const remove = h("button", { type: "button", class: "danger", disabled: true, onclick: () => done(async () => {
+      await change("DELETE", path);
+      location.hash = "#/";
+    }, "The survey is deleted.") }, "Delete for good");
+    typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== study.short.slice(0, 8); });
+    return [
+      h("div", { class: "actions" },
+        study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
+        h("button", { type: "button", onclick: () => done(async () => { location.hash = placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })); }, "The copy is made.") }, "Clone"),
+        study.state === "done" ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
+          : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
+        button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
+      h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
+      ended ? h("details", {}, h("summary", {}, "Delete this survey"),
+        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices keep what they have remembered, and would not answer it again. Type ", h("b", {}, study.short.slice(0, 8)), " to go on."),
+        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The first eight digits of the survey"), typed), remove) : null];
+  });
+}
+
+/** What was done, in words; what is not here is shown as the collector calls it. */
+const DONE = {
+  "POST /v1/studies": "Made", "POST /v1/plans": "Made", "POST /v1/discoveries": "Made",
+  "POST /v1/studies/{study}/trial": "A trial made", "POST /v1/studies/{study}/clone": "A copy made", "POST /v1/studies/{study}/begin": "Begun",
+  "PATCH /v1/studies/{study}": "Corrected, or archived", "POST /v1/studies/{study}/reopen": "Opened again",
+  "POST /v1/studies/{study}/close": "Closed", "POST /v1/plans/{plan}/close": "Closed",
+  "POST /v1/studies/{study}/advance": "Ended a round", "POST /v1/discoveries/{discovery}/advance": "Ended a round",
+  "POST /v1/plans/{plan}/aggregates": "Counts from elsewhere added", "POST /v1/plans/{plan}/uploads": "Uploads taken in, or left out",
+};
+
+/** Entries that repeat the one before as one, with how often. */
+function together(trail) {
+  const made = [];
+  for (const one of trail) {
+    const last = made.at(-1);
+    if (last && ["what", "who", "detail"].every((name) => last[0][name] === one[name])) last[1] += 1;
+    else made.push([one, 1]);
+  }
+  return made;
+}
+
+/** What administrators did with this survey. */
+async function trailCard(study, signal) {
+  let said;
+  try {
+    const { trail } = await ask(`/v1/trail?study=${study.id}&most=50`, { signal });
+    said = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, DONE[one.what] ?? one.what, times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
+      h("span", { class: "note" }, `${one.who || `token ${one.token}`}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "Nothing was changed since it was made.");
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    said = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);
+  }
+  return card("What was done", null, said);
+}

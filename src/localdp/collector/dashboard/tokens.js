@@ -1,0 +1,66 @@
+// Tokens: make one, see when each was used last, revoke it.
+
+import { change, tell } from "./api.js";
+import { announce, card, h } from "./dom.js";
+import { loaded } from "./head.js";
+import { moment } from "./words.js";
+
+const SCOPES = { read: "read: see results", write: "write: send reports", admin: "admin: do everything" };
+
+export async function tokensPage(root) {
+  document.title = "Tokens · localdp";
+  root.append(h("h1", {}, "Tokens"));
+  let every = null;
+  try {
+    every = (await loaded(root, "/v1/tokens")).tokens;
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    root.querySelector(".loading")?.remove();
+    root.append(h("p", { class: "card" }, "This token may only read. An admin token shows the others, makes new ones and revokes them."));
+    return;
+  }
+  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+  const made = h("div", { "aria-live": "polite" });
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const fail = (problem) => { error.textContent = problem.message; error.hidden = false; };
+  const list = h("tbody");
+  const row = (one) => {
+    const revoke = h("button", { type: "button", class: "small", async onclick() {
+      if (revoke.textContent === "Revoke") {
+        revoke.textContent = "Really revoke?";
+        return;
+      }
+      try {
+        await change("DELETE", `/v1/tokens/${one.id}`);
+        announce("The token is revoked.");
+        again();
+      } catch (problem) { fail(problem); }
+    } }, "Revoke");
+    revoke.setAttribute("aria-label", `Revoke ${one.name || `token ${one.id}`}`);
+    return h("tr", { class: one.revoked ? "revoked" : null }, h("th", { scope: "row" }, one.name || `token ${one.id}`), h("td", {}, one.scope, one.plan ? " (one survey)" : "", one.expires ? h("small", {}, ` until ${moment(one.expires)}`) : ""),
+      h("td", {}, moment(one.created)), h("td", {}, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : revoke));
+  };
+  list.append(...every.filter((one) => !one.revoked).map(row));
+  const old = every.filter((one) => one.revoked);
+  const table = (caption, body) => h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `${caption}, a table` }, h("table", { class: "tokens" }, h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, ["name", "may", "made", "used last", "revoke"].map((text) => h("th", { scope: "col" }, text)))), body));
+  const name = h("input", { id: "token-name", maxlength: 200, required: true, placeholder: "Newsletter team" });
+  const scope = h("select", { id: "token-scope" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
+  root.append(
+    card("Make a token", "Whoever has it can do what it says. It is shown once; the collector keeps only its hash.",
+      h("form", { class: "life", async onsubmit(event) {
+        event.preventDefault();
+        error.hidden = true;
+        try {
+          const one = await tell("/v1/tokens", { scope: scope.value, name: name.value.trim() });
+          list.append(row(one));
+          made.replaceChildren(h("p", { class: "good" }, "Copy it now, it is not shown again: ", h("code", {}, one.token)));
+          name.value = "";
+        } catch (problem) { fail(problem); }
+      } },
+      h("div", { class: "pair" }, h("div", { class: "field" }, h("label", { for: "token-name" }, "Who or what it is for"), name),
+        h("div", { class: "field" }, h("label", { for: "token-scope" }, "It may"), scope)),
+      h("div", { class: "actions" }, h("button", { class: "main" }, "Make the token"))), made, error),
+    card("Tokens in use", "“Used last” is right to the hour.", table("Tokens in use", list)),
+    old.length ? h("details", {}, h("summary", {}, `Revoked (${old.length})`), h("div", { class: "card" }, table("Revoked tokens", h("tbody", {}, old.map(row))))) : "");
+}

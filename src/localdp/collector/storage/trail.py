@@ -1,0 +1,44 @@
+"""The table of the trail: what administrators did, when, and with which token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from localdp.collector.storage.database import Session
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table: at this moment, the holder of a token did something to a collection, or to the collector.
+
+    `collection` is the id of the collection, or empty. `detail` says what changed.
+    """
+
+    moment: int
+    token: int
+    who: str
+    what: str
+    collection: str
+    detail: str
+
+
+def add(session: Session, entry: Entry) -> None:
+    """Note what was done."""
+    sql = "INSERT INTO trail (moment, token, who, what, collection, detail) VALUES (?, ?, ?, ?, ?, ?)"
+    values = (entry.moment, entry.token, entry.who, entry.what, entry.collection, entry.detail)
+    session.change(sql, values)
+
+
+def newest(session: Session, most: int, collection: str | None = None) -> list[Entry]:
+    """The newest entries, or those about one collection, the newest first."""
+    rows = session.execute(
+        "SELECT moment, token, who, what, collection, detail FROM trail WHERE collection = COALESCE(?, collection) "
+        "ORDER BY seq DESC LIMIT ?",
+        (collection, most),
+    )
+    return [Entry(*row) for row in rows]
+
+
+def forget_details(session: Session, collection: str) -> None:
+    """Keep who did what to a collection, and drop what was in it: titles, for example."""
+    session.change("UPDATE trail SET detail = '' WHERE collection = ?", (collection,))

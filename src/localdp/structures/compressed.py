@@ -1,0 +1,73 @@
+r"""Counts through a channel as a few numbers with Gaussian noise, each about a weighted sum of the cells.
+
+Outcomes are counted as c, where E(c) = M f and M has a column of probabilities for each cell. Given the people, each of
+whom draws an outcome, the counts have the covariance
+
+    D - M diag(f) M',        D = diag(M f).
+
+M f is a smoothed version of f, and well known long before f is: a few steps of expectation maximisation give f and M f
+well enough for the covariance. The score z = M' D^-1 c then has the mean K f, with K = M' D^-1 M. Let U have the
+leading eigenvectors of K as columns, with eigenvalues s. What the counts say about f is, up to directions that they
+say next to nothing about,
+
+    o = z U / s  =  U' f + noise,        Cov(noise) = diag(1/s) - U' diag(f) U.
+
+A channel that mixes neighbours tells of slow changes only, so for many cells the eigenvectors are sought among the
+slowest cosines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.fft import idct
+from scipy.linalg import eigh
+
+from localdp.structures.likelihood import ChannelLikelihood
+from localdp.types import Vector
+
+MOST_WAVES, MOST_NUMBERS = 256, 192
+"""The most cosines among which directions are sought, and the most directions that are kept."""
+
+_STEPS = 60  # of expectation maximisation
+_LEAST = 1e-9  # directions of which less than this share of the largest information is known are left out
+_LEAST_NOISE = 1e-2  # of the smallest 1/s; without it, the total that every table has anyway would count as observed
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """`values` = `directions` f + Gaussian noise with this `noise` covariance; the cells add up to `total`."""
+
+    values: Vector
+    directions: Vector
+    noise: Vector
+    total: float
+
+    @classmethod
+    def of(cls, seen: ChannelLikelihood) -> Compressed:
+        """What these counts say."""
+        counts, channel = np.asarray(seen.counts, np.float64), seen.channel
+        f = seen.guess
+        for _ in range(_STEPS):
+            f = f * (channel.T @ (counts / np.maximum(channel @ f, 1e-300)))
+        f = np.maximum(f, 1e-9 * seen.n / seen.cells)
+        root = np.sqrt(channel @ f)
+        waves = min(seen.cells, MOST_WAVES)
+        basis = np.asarray(idct(np.eye(seen.cells, waves), type=2, norm="ortho", axis=0))
+        scaled = (channel @ basis) / root[:, None]
+        known, vectors = eigh(scaled.T @ scaled)
+        kept = np.flatnonzero(known > _LEAST * known[-1])[-MOST_NUMBERS:]
+        known, vectors = known[kept], vectors[:, kept]
+        values = vectors.T @ (scaled.T @ (counts / root)) / known
+        directions = np.ascontiguousarray((basis @ vectors).T)
+        noise = np.diag(1 / known) - (directions * f) @ directions.T
+        sizes, axes = eigh(noise)
+        noise = (axes * np.maximum(sizes, _LEAST_NOISE / known[-1])) @ axes.T
+        return cls(values, directions, noise, seen.n)
+
+    @cached_property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return int(self.directions.shape[1])

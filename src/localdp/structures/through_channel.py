@@ -1,0 +1,210 @@
+r"""The posterior of a table whose counts come through a channel that mixes the cells.
+
+    f_i = x_i (1 + u_i),        x = T softmax(g),        g = start + E c,        c ~ N(0, diag(1/(lambda e + 1)))
+
+The ground g is as everywhere (`base`); E has the slowest eigenvectors of its penalty as columns, and e their
+eigenvalues. What a cell has of its own, u_i with the variance k_i, enters as a factor 1 + u_i and not as exp(u_i): the
+channel adds up many cells, and of such a sum only the mean and the variance of the u_i matter, so that they can be
+integrated out. With A = U' (diag(x) - x x'/T), what was observed (`compressed`) is, for g near the mode,
+
+    o - U' x + A (g - start)  ~  N(0, S),        S = A (E diag(1/(lambda e + 1)) E' + diag(k + 1/x)) A' + noise.
+
+Gauss-Newton steps find the mode: g = start + E diag(..) E' A' v with v = S^-1 (o - U' x + A (g - start)), and u is
+(k + 1/x) A' v. The log-density of o at the mode is the evidence. S has a row for each number that was observed, not
+for each cell.
+
+1/x is the relative variance of who happened to report: the ground is that of a population, and f counts people.
+Without it, intervals would be too short, and the fit would take the scatter of people for a rough ground.
+
+**Cells that stand out.** k is (e^(tau^2) - 1) for most cells. For a single cell with the information s = a' S^-1 a and
+the score q = a' S^-1 r (a its column of A, without its own k), the variance that explains the data best is
+(q^2 - s)/s^2, as in sparse Bayesian learning (Tipping & Faul, 2003). Cells for which that raises the evidence by more
+than a price get a variance of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.optimize import isotonic_regression
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import eigsh
+from scipy.special import ndtri
+
+from localdp.structures.base import Ground
+from localdp.structures.compressed import Compressed
+from localdp.structures.likelihood import Rows
+from localdp.structures.parts import MORE_DOUBT, Part
+from localdp.types import Vector
+
+SLOWEST = 128
+"""The most eigenvectors of a ground; what changes faster is the cells' own."""
+
+PRICE = 6.0
+"""The log-evidence that a cell must gain to stand out."""
+
+_SMALL = 320  # coefficients of which all eigenvectors are computed
+_STEPS, _LONGEST_STEP, _SETTLED, _NEARLY = 30, 3.0, 1e-3, 0.1
+_ROUNDS, _AT_ONCE = 6, 5  # of looking for cells that stand out, and how many are added in one
+_LEAST_OWN, _LEAST_PEOPLE, _LEAST_DAMPING = 1e-6, 1e-6, 0.1
+_NODES = ndtri((np.arange(80) + 0.5) / 80)
+
+
+@dataclass(frozen=True, eq=False)
+class SlowGround:
+    """The ground of a table by its slowest eigenvectors: `vectors` has a row for each cell."""
+
+    eigenvalues: Vector
+    vectors: Vector
+
+    @classmethod
+    def of(cls, ground: Ground) -> SlowGround:
+        """A ground that has one penalty."""
+        scale = 1 / np.sqrt(ground.ridge)
+        size, kept = ground.coefficients, min(ground.coefficients, SLOWEST)
+        penalty = csc_array(diags_array(scale) @ csc_array(ground.penalties[0]) @ diags_array(scale))
+        if size <= _SMALL:
+            found, vectors = eigh(penalty.toarray(), subset_by_index=(0, kept - 1))
+        else:
+            begin = np.sin(1.0 + np.arange(size))  # any start will do, as long as it is always the same
+            found, vectors = eigsh(penalty, k=kept, sigma=-1.0, v0=begin)
+        coefficients = vectors * scale[:, None]
+        spread = (ground.values[:, :, None] * coefficients[ground.columns]).sum(axis=1)
+        return cls(np.maximum(found, 0.0), np.asarray(spread))
+
+
+class ChannelPart(Part):
+    """The posterior for one strength, tau, and variances `own` of what the cells have of their own."""
+
+    def __init__(
+        self, seen: Compressed, ground: SlowGround, start: Vector, strength: float, own: Vector, near: Vector
+    ) -> None:
+        """`near` has the logarithms of frequencies at which the search begins."""
+        self.seen, self.start, self.own, self.vectors = seen, start, own, ground.vectors
+        self.spread = 1 / (strength * ground.eigenvalues + 1)
+        self.strengths = (strength,)
+        eta, longest, step, damping = near, np.inf, np.zeros(start.size), 1.0
+        for _ in range(_STEPS):
+            self.ground = self._table(eta)
+            self.slopes = self._slopes(self.ground)
+            self.all_own = own + 1 / np.maximum(self.ground, _LEAST_PEOPLE)
+            through = self.slopes @ self.vectors
+            covariance = (through * self.spread) @ through.T + (self.slopes * self.all_own) @ self.slopes.T + seen.noise
+            self.factor = cholesky(covariance, lower=True, check_finite=False)
+            away = seen.values - seen.directions @ self.ground + self.slopes @ (eta - start)
+            self.scaled = solve_triangular(self.factor, away, lower=True, check_finite=False)
+            weights = solve_triangular(self.factor, self.scaled, lower=True, trans=1, check_finite=False)
+            before, step = step, start + self.vectors @ (self.spread * (through.T @ weights)) - eta
+            step -= float(self.ground @ step) / seen.total
+            longest = float(np.abs(step).max())
+            if float(self.ground @ (before * step)) < 0:  # back to where it came from
+                damping = max(0.5 * damping, _LEAST_DAMPING)
+            step *= min(damping, _LONGEST_STEP / max(longest, 1e-300))
+            eta = eta + step
+            if float(np.sqrt(self.ground @ step**2 / seen.total)) < _SETTLED:
+                break
+        self.eta = eta
+        self.settled = bool(longest < _NEARLY or np.sqrt(self.ground @ step**2 / seen.total) < _NEARLY)
+        self.evidence = -0.5 * float(self.scaled @ self.scaled) - float(np.log(np.diag(self.factor)).sum())
+        moved = step + self.all_own * (self.slopes.T @ weights)
+        self.unbounded = self.ground * (1 + moved - float(self.ground @ moved) / seen.total)
+
+    def _table(self, eta: Vector) -> Vector:
+        f = np.exp(eta - eta.max())
+        return np.asarray(f * (self.seen.total / f.sum()))
+
+    def _slopes(self, x: Vector) -> Vector:
+        """A: how what was observed moves with the logarithms of the cells."""
+        directions = self.seen.directions
+        return np.asarray(directions * x - np.outer(directions @ x, x / self.seen.total))
+
+    def _prior(self, right: Vector) -> Vector:
+        """The covariance of g + u before anything is observed, times a vector."""
+        return np.asarray(self.vectors @ (self.spread * (self.vectors.T @ right)) + self.all_own * right)
+
+    @cached_property
+    def _told(self) -> Vector:
+        """The covariance of what was observed, in units of its own deviations, with g + u."""
+        columns = solve_triangular(self.factor, self.slopes, lower=True, check_finite=False)
+        return np.asarray(((columns @ self.vectors) * self.spread) @ self.vectors.T + columns * self.all_own)
+
+    @cached_property
+    def standing(self) -> tuple[Vector, Vector]:
+        """What the data say about each cell's own part, without its own variance: information s and score q."""
+        columns = solve_triangular(self.factor, self.slopes, lower=True, check_finite=False)
+        information, score = (columns**2).sum(axis=0), self.scaled @ columns
+        rest = np.maximum(1 - self.all_own * information, 1e-6)
+        return information / rest, score / rest
+
+    @cached_property
+    def moments(self) -> tuple[Vector, Vector]:
+        x, total = self.ground, self.seen.total
+        # No cell is negative: the nearest distribution function that never falls.
+        sums = np.clip(isotonic_regression(np.cumsum(self.unbounded)).x, 0.0, total)
+        sums[-1] = total
+        means = np.diff(sums, prepend=0.0)
+        prior = (self.vectors**2) @ self.spread + self.all_own
+        with_all = self._prior(x)
+        variance = prior - 2 * with_all / total + float(x @ with_all) / total**2
+        variance -= ((self._told - (self._told @ x / total)[:, None]) ** 2).sum(axis=0)
+        return means, np.maximum(variance * x**2, 1e-12 * total)
+
+    def points(self, rows: Rows) -> tuple[Vector, Vector]:
+        mean, variance = (side[rows] for side in self.moments)
+        mean = np.maximum(mean, 1e-9)
+        spread = np.log1p(variance / mean**2)[:, None]
+        f = mean[:, None] * np.exp(np.sqrt(spread) * _NODES - spread / 2)
+        return f, np.full(f.shape, 1 / _NODES.size)
+
+    def sum_moments(self, weights: Vector) -> tuple[float, float]:
+        x, value = self.ground, float(weights @ self.moments[0])
+        slope = x * (weights - float(weights @ x) / self.seen.total)
+        known = self._told @ slope
+        several = 1.0 if np.count_nonzero(weights) < 2 else MORE_DOUBT
+        return value, several * max(float(slope @ self._prior(slope) - known @ known), 0.0)
+
+
+def channel_fit(
+    seen: Compressed, ground: SlowGround, start: Vector, strength: float, tau: float, near: Vector
+) -> ChannelPart:
+    """The posterior for this strength and tau: which cells stand out is learnt in a few rounds."""
+    usual = float(np.expm1(tau**2)) + _LEAST_OWN
+    own, best = np.full(start.size, usual), None
+    for _ in range(_ROUNDS):
+        part = ChannelPart(seen, ground, start, strength, own, near)
+        part.evidence -= PRICE * np.count_nonzero(own > usual)
+        if best is not None and not part.evidence > best.evidence:
+            break
+        best, near = part, part.eta
+        more = _standing_out(part, usual)
+        if (more == own).all():
+            break
+        own = more
+    assert best is not None  # noqa: S101 (for the type checker)
+    best.tau, best.rho = tau, float(np.count_nonzero(best.own > usual)) / start.size
+    return best
+
+
+def _standing_out(part: ChannelPart, usual: float) -> Vector:
+    """The variances of the cells, with those of a few more cells that stand out."""
+    s, q = part.standing
+    own = part.own
+    variance = np.maximum(q**2 - s, 0.0) / np.maximum(s, 1e-300) ** 2
+
+    def explained(k: Vector) -> Vector:
+        return np.asarray(0.5 * (q**2 * k / (1 + k * s) - np.log1p(k * s)))
+
+    others = part.all_own - own + usual  # what the cell has like any other
+    gain = explained(variance) - explained(others)
+    gain[(variance < np.maximum(4 * others, 1.0)) | (q < 0) | (own > usual)] = 0.0
+    peak = (gain >= np.append(gain[1:], 0.0)) & (gain >= np.append(0.0, gain[:-1]))
+    found = np.flatnonzero((gain > PRICE) & peak)
+    if not found.size:
+        return own
+    chosen = found[np.argsort(-gain[found])][:_AT_ONCE]
+    more = np.where(own > usual, np.maximum(variance, 1.01 * usual), own)
+    more[chosen] = variance[chosen]
+    return np.asarray(more)

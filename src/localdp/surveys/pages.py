@@ -1,0 +1,131 @@
+"""What follows from a file of surveys: the privacy notice, a page of what is asked, and types for the web client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import exp
+from typing import Any
+
+from localdp.questions import Question
+from localdp.surveys.file import Survey, Surveys
+
+_BLURRED = """
+Your device blurs each answer at random before it leaves (local differential privacy). Nobody can tell from what we
+receive what you answered: whoever thought two answers equally likely can be at most as sure of one of them afterwards
+as is said above. We learn how many people gave each answer, and not who.
+"""
+_STORED = """We receive blurred answers, and store each with the day on which it came, without a network address.{kept}
+Your browser keeps a random secret, what it has answered and when, so that you are counted once; this stays on your
+device. You can say no, see what your browser has told, and let it forget, at any time on this site.
+A blurred answer that was sent cannot be found again at ours, because nothing links it to you.{contact}
+"""
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 42rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }}</style>
+<h1>{title}</h1>
+{sections}
+</html>
+"""  # noqa: E501 (one line of style)
+_TYPES = """// Made by `localdp describe {path} --as types`: change that file, not this one.
+
+/** What each survey is called at the collector. */
+export const surveys = {surveys} as const;
+
+/** What people may answer. */
+export interface Answers {{
+{answers}}}
+
+export type SurveyName = keyof Answers;
+"""
+_MOST_LISTED = 2_000  # items of one type
+_EXTRA = " | (string & {})"  # every other text counts as "something else"
+
+
+def notice(surveys: Surveys) -> str:
+    """The privacy notice, in Markdown, of all surveys that are not closed."""
+    asked = [one for one in surveys.surveys if one.state != "closed"]
+    parts = [f"## What {surveys.product or 'we'} {'asks' if surveys.product else 'ask'}\n"]
+    for one in asked:
+        parts.append(f"- {_question(one)} ({_times(one)}: epsilon {one.study.epsilon:.3g}, at most {_sure(one)}% sure)")
+    parts.append(_BLURRED)
+    kept = "" if surveys.keep_days is None else f" They are dropped after {surveys.keep_days} days; sums remain."
+    contact = f"\n\nQuestions: {surveys.contact}" if surveys.contact else ""
+    parts.append(_STORED.format(kept=kept, contact=contact))
+    return "\n".join(parts)
+
+
+def page(surveys: Surveys) -> str:
+    """A page in HTML of what is asked, for people who want to know."""
+    title = escape(f"What {surveys.product} asks" if surveys.product else "What we ask")
+    return _PAGE.format(title=title, sections="\n".join(map(_section, surveys.surveys)))
+
+
+def types(surveys: Surveys) -> str:
+    """Types in TypeScript: the names of the surveys, and what people may answer."""
+    known = {
+        one.name: {"study": one.study.fingerprint, "kind": one.study.kind, "epsilon": one.study.epsilon}
+        for one in surveys.surveys
+    }
+    answers = "".join(f"  {json.dumps(one.name)}: {_type(one)};\n" for one in surveys.surveys)
+    return _TYPES.format(path=surveys.path, surveys=json.dumps(known, indent=2), answers=answers)
+
+
+def _type(survey: Survey) -> str:
+    study, listed = survey.study, survey.study.read_by_people()
+    questions: Mapping[str, Question] | None = getattr(study, "questions", None)
+    if questions is not None:
+        inside = " ".join(f"{json.dumps(name)}: {_type_of(one)};" for name, one in questions.items())
+        return f"{{ {inside} }}"
+    if study.asks_again:
+        return _type_of(study.parts()[0].question)
+    return f"({_union(listed)})[]" if listed else "string"  # a set of what is listed, or anything
+
+
+def _type_of(question: Question) -> str:
+    if "low" in question.details():
+        return "number"
+    union = _union(question.cells.items) + (_EXTRA if question.takes_everything else "")
+    return f"({union})[]" if question.layout == "sets" else union
+
+
+def _union(items: Sequence[Any]) -> str:
+    """The type of one of these items; of very many, that of the first."""
+    if len(items) > _MOST_LISTED:
+        return {str: "string", bool: "boolean"}.get(type(items[0]), "number")
+    return " | ".join(json.dumps(item, ensure_ascii=False) for item in items)
+
+
+def _section(survey: Survey) -> str:
+    label = survey.terms.labels
+    listed = [label.get(text, text) for text in map(_text, survey.study.read_by_people())]
+    shown = ", ".join(map(escape, listed[:50])) + (f", and {len(listed) - 50:,} more" if len(listed) > 50 else "")
+    answers = f"<p>Answers: {shown}.</p>" if listed else "<p>Answers: anything.</p>"
+    state = {"open": "", "draft": "<p>Not asked yet.</p>", "closed": "<p>Not asked any more.</p>"}[survey.state]
+    return (
+        f'<section id="{survey.name}"><h2>{escape(_question(survey))}</h2>{state}{answers}'
+        f"<p>Blurred on the device, {_times(survey)}: epsilon {survey.study.epsilon:.3g}. Whoever thought two answers "
+        f"equally likely can be at most {_sure(survey)}% sure of one of them. Results are shown from "
+        f"{max(1, survey.terms.minimum):,} reports on.</p></section>"
+    )
+
+
+def _question(survey: Survey) -> str:
+    return survey.terms.question or survey.terms.title or survey.name
+
+
+def _times(survey: Survey) -> str:
+    return "asked again for a new answer" if survey.study.asks_again else "asked once"
+
+
+def _sure(survey: Survey) -> int:
+    odds = exp(survey.study.epsilon)
+    return round(100 * odds / (1 + odds))
+
+
+def _text(item: Any) -> str:
+    return item if isinstance(item, str) else json.dumps(item)

@@ -1,0 +1,59 @@
+"""A questionnaire on the command line: described in TOML, a table with several columns, tables of the result."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from command import localdp
+
+SURVEY = """
+epsilon = 4
+cross = [["diet", "stars"]]
+[questions]
+diet = ["vegan", "any"]
+stars = {low = 1, high = 5}
+likes = {items = ["tea", "milk"], most = 2}
+"""
+
+
+def run(*arguments, cwd, code=0):
+    done = localdp(*arguments, cwd=cwd)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def survey(tmp_path):
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    with (tmp_path / "people.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["name", "diet", "stars", "likes"])
+        for number in range(2_000):
+            rows.writerow([number, "vegan" if number % 4 else "", 5 if number % 2 else "", "tea;milk"])
+    return tmp_path
+
+
+def test_from_a_table_to_the_result(survey):
+    made = run("plan", "--questionnaire", "survey.toml", "-o", "survey.json", cwd=survey)
+    assert "drawn without looking at the answers" in made.stdout
+    assert "2,000 reports" in run("privatize", "people.csv", "-p", "survey.json", "-o", "r.ldp", cwd=survey).stdout
+    assert "2,000 reports" in run("aggregate", "r.ldp", "-p", "survey.json", "-o", "c.agg", cwd=survey).stdout
+    rows = json.loads(run("estimate", "c.agg", "--json", cwd=survey).stdout)
+    shares = {(row["question"], row["answer"]): row["share"] for row in rows}
+    assert abs(shares["diet", "vegan"] - 0.75) < 0.1
+    run("estimate", "c.agg", "--table", "diet,stars", "-o", "t.csv", cwd=survey)
+    table = list(csv.DictReader((survey / "t.csv").read_text().splitlines()))
+    assert (len(table), table[4]["diet"], table[4]["stars"]) == (10, "vegan", "5")
+    for arguments, words in (
+        (("aggregate", "r.ldp", "r.ldp", "-p", "survey.json", "-o", "d.agg"), "the same people count once"),
+        (("aggregate", "r.ldp", "-p", "survey.json", "-o", "d.agg", "--engine", "dask"), "on this machine"),
+        (("estimate", "c.agg", "--table", "diet,likes"), "--table is one of"),
+        (("estimate", "c.agg", "--ordered"), "estimated together"),
+        (("privatize", "people.csv", "-p", "survey.json", "-o", "r.csv"), "a .ldp file"),
+        (("plan", "--questionnaire", "survey.toml", "--size", "3"), "give nothing else"),
+    ):
+        failed = run(*arguments, cwd=survey, code=2)
+        assert words in failed.stderr
+        assert failed.stderr.count("\n") == 1

@@ -1,0 +1,81 @@
+"""What tests of the dashboard do on its pages."""
+
+from __future__ import annotations
+
+import re
+
+
+def sign_in(page, token):
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+
+
+def serious(page):
+    """What axe-core finds that would keep people from using the page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], one["help"], [node["html"] for node in one["nodes"]]) for one in found
+            if one["impact"] in ("serious", "critical")]  # fmt: skip
+
+
+def rows(page):
+    """The rows that are shown: for each item its share, its interval and its raw share."""
+    page.locator(".rows .row").first.wait_for()
+    found = {}
+    for row in page.locator(".rows .row").all():
+        number = [
+            float(text) / 100
+            for text in re.findall(r"(-?[\d.]+)%", " ".join(row.locator(".share, .interval, .raw").all_inner_texts()))
+        ]
+        found[row.locator(".item").inner_text()] = number[:4]
+    return found
+
+
+def findings(page):
+    """All that axe-core finds, however minor."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+
+def settled(page):
+    """Wait until a page has what it shows."""
+    page.locator("main h1").first.wait_for()
+    page.wait_for_function(
+        """() => !document.querySelector("main .loading")
+            && !/(Estimating|Comparing|Estimating all periods) …/.test(document.querySelector("main").innerText)"""
+    )
+
+
+TABBABLE = """() => {
+    const seen = (one) => one.checkVisibility({ visibilityProperty: true })
+        && !one.closest("[popover]:not(:popover-open)");
+    const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']");
+    const some = [...all].filter((one) => seen(one) && !one.disabled && one.tabIndex >= 0
+        && !(one.type === "radio" && !one.checked));
+    some.forEach((one, number) => { one.dataset.tab = number; });
+    return some.map((one) => one.outerHTML.slice(0, 120));
+}"""
+FOCUSED = """() => {
+    const one = document.activeElement;
+    const outlined = (some) => some && getComputedStyle(some).outlineStyle !== "none";
+    const shown = outlined(one) || outlined(one.nextElementSibling); // a hidden radio button is shown by its label
+    return [one.dataset.tab ?? null, shown];
+}"""
+
+
+def unreached(page):
+    """What of a page cannot be reached by the key Tab, or does not show that it has the focus."""
+    every = page.evaluate(TABBABLE)
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    reached = set()
+    for _ in range(len(every) + 30):
+        page.keyboard.press("Tab")
+        number, shown = page.evaluate(FOCUSED)
+        if number is not None and shown:
+            reached.add(int(number))
+        if len(reached) == len(every):
+            break
+    return [one for number, one in enumerate(every) if number not in reached]

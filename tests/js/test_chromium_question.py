@@ -1,0 +1,117 @@
+"""The element that asks: what was chosen is what is reported, for every kind of question, and a no is remembered."""
+
+from __future__ import annotations
+
+import pytest
+from js.chromium import needs_chromium, opened, site
+
+import localdp as ldp
+
+pytestmark = needs_chromium
+
+DRINKS = ["tea", "coffee", "milk"]
+MANY = [f"dish {number}" for number in range(20)]
+
+
+def _plan(*given, **options):
+    return ldp.Plan(*given, mechanism="grr", epsilon=1.0, **options)
+
+
+# What is asked, how a visitor answers it (the role, the name and the value of a control), and what is then reported.
+KINDS = {
+    "one": (_plan(DRINKS), [("radio", "coffee", None)], "coffee"),
+    "one of many": (_plan(MANY), [("combobox", "What?", "dish 7")], "dish 7"),
+    "several": (_plan(DRINKS, set_size=2), [("checkbox", "tea", None), ("checkbox", "milk", None)], ["tea", "milk"]),
+    "none of several": (_plan(DRINKS, set_size=2), [], []),
+    "a rating": (_plan(ldp.Scale(1, 5)), [("radio", "4", None)], 4),
+    "a number": (_plan(ldp.Scale(0, 100)), [("spinbutton", "What?", "37")], 37),
+    "no number": (_plan(ldp.Scale(1, 5, other="no answer")), [("radio", "no answer", None)], None),
+}
+
+
+def _asked(page, server, document, plan=None):
+    """A page with the element, which asks what this document says."""
+    address = f"{server.url}/v1/plans/{'x' if plan is None else plan.fingerprint}"
+    server.modules["/v1/plans/x/document"] = document
+    page.evaluate(
+        """async (address) => {
+            await import("/js/src/question/question.js");
+            document.body.innerHTML = `<main><localdp-question plan="${address}">What?</localdp-question></main>`;
+            window.element = document.querySelector("localdp-question");
+        }""",
+        address,
+    )
+    page.locator("localdp-question button, localdp-question p").first.wait_for(state="attached", timeout=5_000)
+
+
+def _answered(page, clicks):
+    for role, name, value in clicks:
+        control = page.get_by_role(role, name=name, exact=True)
+        if value is None:
+            control.check()
+        elif role == "combobox":
+            control.select_option(label=value)
+        else:
+            control.fill(value)
+    page.get_by_role("button", name="Send").click()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_element_reports_what_was_chosen(context, kind):
+    """Another value than the one that was sent would have another payment."""
+    plan, clicks, value = KINDS[kind]
+    with site(plan) as server:
+        page = opened(context, server)
+        _asked(page, server, "", plan)
+        _answered(page, clicks)
+        page.get_by_text("Thank you. Your blurred answer was sent.").wait_for()
+        ((_, body),) = server.uploads
+        again = page.evaluate(
+            "async (value) => [hex(await element.client.report(value)), await element.client.spent()]", value
+        )
+        assert again == [body.hex(), plan.mechanism.epsilon]
+        page.reload()
+        assert page.complaints == []
+
+
+def test_the_element_asks_several_questions_at_once(context, server):
+    form = ldp.Questionnaire({"diet": ldp.Choice(DRINKS), "age": ldp.Scale(0, 100)}, epsilon=1.0).to_json()
+    server.answers = [201]
+    page = opened(context, server)
+    _asked(page, server, form)
+    _answered(page, [("radio", "milk", None), ("spinbutton", "age", "37")])
+    page.get_by_text("Thank you").wait_for()
+    ((_, body),) = server.uploads
+    again = page.evaluate("async () => hex(await element.client.report({ diet: 'milk', age: 37 }))")
+    assert again == body.hex()
+    assert page.complaints == []
+
+
+def test_a_no_is_remembered(context, server):
+    page = opened(context, server)
+    _asked(page, server, "", server.plan)
+    page.get_by_role("button", name="No, thanks").click()
+    page.get_by_text("You will not be asked again").wait_for()
+    again = opened(context, server)
+    _asked(again, server, "", server.plan)
+    again.get_by_text("You will not be asked again").wait_for()
+    again.get_by_role("button", name="Ask me after all").click()
+    again.get_by_role("button", name="Send").wait_for()
+    assert server.uploads == []
+
+
+def test_an_answer_that_the_collector_refuses_is_not_called_sent(context, server):
+    server.answers = [410]
+    page = opened(context, server)
+    _asked(page, server, "", server.plan)
+    page.get_by_label("What?").select_option(label="7")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("The question cannot be asked at the moment.").wait_for()
+
+
+def test_an_element_that_cannot_ask_says_so_and_tells_the_page(context, server):
+    page = opened(context, server)
+    page.evaluate("() => addEventListener('localdp-trouble', ({ detail }) => { window.trouble = detail.code; })")
+    _asked(page, server, '{"format":"something else"}')
+    page.get_by_text("The question cannot be asked at the moment.").wait_for()
+    assert page.evaluate("() => trouble") == "bad-plan"
