@@ -288,10 +288,23 @@ def test_wrong_revoked_and_weak_tokens_are_explained(collector, visit):
     page.get_by_label("Answers, one on each line").fill("a\nb")
     page.get_by_role("button", name="Create the survey").click()
     page.get_by_text("Creating a survey needs an admin token").wait_for()
+    page.get_by_text("Smallest share seen").wait_for()  # nothing is under way now that could learn of the end first
     collector.ask("DELETE", f"/v1/tokens/{made['id']}")
     page.get_by_role("link", name="Surveys").click()
     page.get_by_text("Your token is no longer valid").wait_for()
     assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_a_form_that_learns_of_a_revoked_token_first_explains_it_too(collector, visit):
+    made = collector.ask("POST", "/v1/tokens", json={"scope": "read"}).json()
+    page = visit(scope=None, path="/#/new")
+    page.expected.append("401")
+    sign_in(page, made["token"])
+    page.get_by_label("Title").wait_for()
+    collector.ask("DELETE", f"/v1/tokens/{made['id']}")
+    page.get_by_label("Answers, one on each line").fill("a\nb")  # now there is something to ask the collector about
+    page.get_by_text("Your token is no longer valid").wait_for()
+    assert not page.get_by_role("link", name="Surveys").is_visible()
 
 
 def test_an_unknown_plan_and_a_silent_collector_are_explained(visit):
