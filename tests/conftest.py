@@ -115,7 +115,7 @@ def visit(chromium, collector):
         contexts.append(context)
         context.add_init_script(WATCH)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.complaints, page.expected = [], []
         page.on(
             "console", lambda said: page.complaints.append(said.text) if said.type in ("error", "warning") else None

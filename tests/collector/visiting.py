@@ -53,29 +53,29 @@ TABBABLE = """() => {
     const seen = (one) => one.checkVisibility({ visibilityProperty: true })
         && !one.closest("[popover]:not(:popover-open)");
     const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']");
-    const some = [...all].filter((one) => seen(one) && !one.disabled && one.tabIndex >= 0
+    return [...all].filter((one) => seen(one) && !one.disabled && one.tabIndex >= 0
         && !(one.type === "radio" && !one.checked));
-    some.forEach((one, number) => { one.dataset.tab = number; });
-    return some.map((one) => one.outerHTML.slice(0, 120));
 }"""
-FOCUSED = """() => {
+# A page that follows its survey replaces elements by others that look the same, so their places tell them apart.
+FOCUSED = f"""() => {{
     const one = document.activeElement;
+    const place = ({TABBABLE})().indexOf(one);
     const outlined = (some) => some && getComputedStyle(some).outlineStyle !== "none";
     const shown = outlined(one) || outlined(one.nextElementSibling); // a hidden radio button is shown by its label
-    return [one.dataset.tab ?? null, shown];
-}"""
+    return [place, shown];
+}}"""
 
 
 def unreached(page):
     """What of a page cannot be reached by the key Tab, or does not show that it has the focus."""
-    every = page.evaluate(TABBABLE)
+    every = page.evaluate(f"() => ({TABBABLE})().map((one) => one.outerHTML.slice(0, 120))")
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     reached = set()
-    for _ in range(len(every) + 30):
+    for _ in range(3 * len(every) + 30):
         page.keyboard.press("Tab")
-        number, shown = page.evaluate(FOCUSED)
-        if number is not None and shown:
-            reached.add(int(number))
+        place, shown = page.evaluate(FOCUSED)
+        if place >= 0 and shown:
+            reached.add(place)
         if len(reached) == len(every):
             break
     return [one for number, one in enumerate(every) if number not in reached]
