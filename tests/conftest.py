@@ -72,6 +72,8 @@ def postgres():
             shutil.rmtree(folder, ignore_errors=True)
             pytest.skip(f"PostgreSQL cannot be started here: {error}")
     numbers = itertools.count()
+    # The machine does not lose its power during a test, and waiting for the disk takes longer than everything else.
+    server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf();")
 
     def connected():
         """A connection. A server that has just started may refuse the first ones on a busy machine."""
