@@ -52,7 +52,10 @@ def _choice(collector):
         held = np.array([300 + 12 * (21 - ago), 300, 120, 80, 60, 40, 20])
         path = f"/v1/plans/{plan.fingerprint}/aggregates?day={today - timedelta(days=ago)}"
         headers = {"Upload-Id": secrets.token_hex(16)}
-        assert collector.ask("POST", path, content=plan.simulate(held, seed=ago).to_bytes(), headers=headers).status_code == 201
+        assert (
+            collector.ask("POST", path, content=plan.simulate(held, seed=ago).to_bytes(), headers=headers).status_code
+            == 201
+        )
     return place
 
 

@@ -95,6 +95,13 @@ def test_an_answer_that_comes_before_the_body_is_not_followed_by_another(tmp_pat
         assert said.count(b"HTTP/1.1") == 1
 
 
+def _trickle(connection):
+    """Send a little now and then, for three quarters of a minute if nobody stops it."""
+    for _ in range(900):
+        time.sleep(0.05)
+        connection.sendall(b"x")
+
+
 def test_a_client_that_sends_a_little_now_and_then_is_let_go_too(tmp_path):
     with running(tmp_path / "x.db", request_time=0.5) as collector:
         plan = collector.created_long_ago()
@@ -102,9 +109,7 @@ def test_a_client_that_sends_a_little_now_and_then_is_let_go_too(tmp_path):
             head = f"POST /v1/plans/{plan.fingerprint}/reports HTTP/1.1\r\nHost: x\r\nUpload-Id: {'ab' * 16}\r\n"
             connection.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n")
             with pytest.raises(ConnectionError):
-                for _ in range(900):  # the body would be complete after a thousand
-                    time.sleep(0.05)
-                    connection.sendall(b"x")
+                _trickle(connection)
         collector.let_go()
 
 
