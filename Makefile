@@ -4,6 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH ?= --out benchmarks/RESULTS.md --force
+# A file of tests, or a page of the documents, stays with one process; conftest.py says which files come first.
+# Python would otherwise compile every file anew for every process, where the environment says so.
+export PYTHONDONTWRITEBYTECODE :=
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo serve check test lint docs bench audit reproduce vectors dist clean
 
@@ -18,10 +22,10 @@ serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users
 	$(BIN)/localdp serve --demo
 
 check: lint  ## Run the linters, the type checker and the tests that take less than five seconds each, without browsers
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" --ignore=tests/js tests src
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --ignore=tests/js tests src
 
 test: lint $(VENV)/js  ## Run the linters, the type checker and every test: about twenty-five minutes on two processors, with set-up
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=5  # a page of the documents stays with one process
+	$(BIN)/python -m pytest -q $(PARALLEL) --durations=5
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

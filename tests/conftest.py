@@ -6,8 +6,11 @@ Property tests try the same examples on every machine, however slow it is: timin
 from __future__ import annotations
 
 import itertools
+import shutil
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 from command import localdp
@@ -43,26 +46,34 @@ def collected(tmp_path_factory):
     return folder
 
 
-def _started(pgserver, tmp_path_factory):
+def _started(pgserver, folder):
     """A PostgreSQL server; a busy machine may need a second attempt."""
     try:
-        return pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        return pgserver.get_server(folder / "one")
     except Exception:
-        return pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        return pgserver.get_server(folder / "two")
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    """A function that makes a new database on a PostgreSQL server of this test run, and returns its URL."""
+def postgres():
+    """A function that makes a new database on a PostgreSQL server of this test run, and returns its URL.
+
+    Its files are not among those of pytest: where root runs the tests, PostgreSQL runs as somebody else, and the next
+    pytest on the machine closes the folder of all its runs to everybody but root.
+    """
     psycopg = pytest.importorskip("psycopg", reason="psycopg, for PostgreSQL, is not installed")
     pgserver = pytest.importorskip("pgserver", reason="pgserver, for PostgreSQL, is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="localdp-postgres-"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            server = _started(pgserver, tmp_path_factory)
+            server = _started(pgserver, folder)
         except Exception as error:
+            shutil.rmtree(folder, ignore_errors=True)
             pytest.skip(f"PostgreSQL cannot be started here: {error}")
     numbers = itertools.count()
+    # The machine does not lose its power during a test, and waiting for the disk takes longer than everything else.
+    server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf();")
 
     def connected():
         """A connection. A server that has just started may refuse the first ones on a busy machine."""
@@ -81,6 +92,7 @@ def postgres(tmp_path_factory):
 
     yield new_database
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -115,7 +127,7 @@ def visit(chromium, collector):
         contexts.append(context)
         context.add_init_script(WATCH)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.complaints, page.expected = [], []
         page.on(
             "console", lambda said: page.complaints.append(said.text) if said.type in ("error", "warning") else None

@@ -65,11 +65,15 @@ def test_a_signal_at_work_leaves_nothing(collected, large, tmp_path, number, lin
 @pytest.mark.parametrize("module", ["typer", "localdp.cli.app", "numpy", "localdp.plan"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_modules_are_imported_shows_no_traceback(tmp_path, number, module):
-    """Python tells what it has imported; the signal is sent when the module is told."""
+    """Python tells what it has imported; the signal is sent when the module is told. Its items never end.
+
+    So the command does not end by itself, however late the signal is sent.
+    """
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
     with subprocess.Popen(  # noqa: S603
-        [COMMAND, "plan", "--size", "5"],
+        [COMMAND, "plan", "-"],
         cwd=tmp_path,
+        stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=_listen,

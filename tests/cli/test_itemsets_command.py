@@ -12,7 +12,7 @@ from command import localdp
 @pytest.fixture
 def shop(tmp_path):
     rng = np.random.default_rng(1)
-    holds = rng.random((4_000, 4)) < (0.7, 0.5, 0.1, 0.05)
+    holds = rng.random((4_000, 4)) < (0.9, 0.5, 0.1, 0.05)
     names = np.array(["tea", "milk", "bread", "rice"])
     cells = [";".join(names[row]) for row in holds]
     lines = "\n".join(f"{n},{cell}" for n, cell in enumerate(cells))

@@ -8,7 +8,7 @@ import select
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 import uvicorn
@@ -22,11 +22,13 @@ from localdp.collector.storage import tokens
 from localdp.collector.tokens import digest_of, new_token
 
 ITEMS = ["tea", "coffee", "water", "milk"]
+PATIENCE = 60.0
+"""Seconds after which a test gives up waiting: far more than a busy machine needs, so that timing decides nothing."""
 
 
 def new_client(**options):
     """A client that does not read the certificates of the system, which takes longer than a whole test."""
-    return httpx.Client(timeout=30, verify=False, **options)  # noqa: S501 (it speaks to this machine only)
+    return httpx.Client(timeout=PATIENCE, verify=False, **options)  # noqa: S501 (it speaks to this machine only)
 
 
 class Running:
@@ -74,18 +76,31 @@ class Running:
 
     def answer_to_endless(self, beginning, more):
         """Send the beginning, and then more of it again and again until there is an answer: b"" if none comes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        until = time.monotonic() + PATIENCE
+        with self.connection() as connection:
             connection.sendall(beginning)
-            for _ in range(40):
-                connection.sendall(more)
+            while time.monotonic() < until:
+                with suppress(ConnectionError):  # the answer may have come, and the end behind it, since the last look
+                    connection.sendall(more)
                 if select.select([connection], [], [], 0.02)[0]:
                     return connection.recv(65_536)
         return b""
 
+    def connection(self):
+        """A new connection, for bytes that no client would send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def let_go(self):
+        """Wait until no body of a request is held any more."""
+        until = time.monotonic() + PATIENCE
+        while self.service.memory.taken and time.monotonic() < until:
+            time.sleep(0.01)
+        assert self.service.memory.taken == 0
+
     def fold(self, plan):
         """Count what waits, now."""
         found = self.service.collections.find(plan.fingerprint)
-        assert self.service.folder.fold_all(found, time.monotonic() + 30)
+        assert self.service.folder.fold_all(found, time.monotonic() + PATIENCE)
 
     def state(self, plan):
         return self.ask("GET", f"/v1/plans/{plan.fingerprint}").json()
@@ -110,5 +125,5 @@ def running(database, **settings):
             yield collector
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
         listening.close()

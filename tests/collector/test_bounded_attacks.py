@@ -62,12 +62,12 @@ def test_a_reader_who_stops_is_cut_off():
 
 def test_connections_that_never_read_hold_a_piece_each(tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "LEAST_RATE", 1 << 30)
-    with running(tmp_path / "x.db", read_time=0.2) as collector:
+    with running(tmp_path / "x.db", read_time=1.5) as collector:
         plan = collector.collection(items=[f"item {'x' * 100} {n}" for n in range(20_000)], mechanism="llh")
         request = f"GET /v1/plans/{plan.fingerprint}/document HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         silent = []
         for _ in range(8):
-            connection = socket.create_connection(("127.0.0.1", collector.port), timeout=10)
+            connection = collector.connection()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(request)
             silent.append(connection)
@@ -84,8 +84,8 @@ def test_connections_that_never_read_hold_a_piece_each(tmp_path, monkeypatch):
 def test_one_address_holds_half_of_the_connections_at_most(tmp_path):
     with running(tmp_path / "x.db", most_connections=8) as collector:
         assert collector.client.get("/healthz").status_code == 200
-        held = [socket.create_connection(("127.0.0.1", collector.port), timeout=10) for _ in range(3)]
-        with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as fifth:
+        held = [collector.connection() for _ in range(3)]
+        with collector.connection() as fifth:
             fifth.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert fifth.recv(65_536).startswith(b"HTTP/1.1 503 ")
         for connection in held:
@@ -123,7 +123,7 @@ def test_stalled_uploads_are_ended_for_others(tmp_path, monkeypatch):
         head = f"POST /v1/plans/{plan.fingerprint}/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n"
         stalled = []
         for _ in range(2):
-            connection = socket.create_connection(("127.0.0.1", collector.port), timeout=30)
+            connection = collector.connection()
             connection.sendall(f"{head}Upload-Id: {secrets.token_hex(16)}\r\n\r\n".encode() + bytes(1_499_999))
             stalled.append(connection)
         while collector.service.memory.taken < 2 * 1_499_999:
@@ -224,6 +224,7 @@ def test_a_question_that_takes_too_long_is_stopped():
         with pytest.raises(Problem, match="takes longer than") as caught:
             await threads.for_analysts("a plan", endless)
         assert (caught.value.status, caught.value.code, stopped) == (503, "takes-too-long", [1])
+        threads._seconds = 60.0
         return await threads.for_analysts("a plan", lambda: "next")
 
     assert asyncio.run(ask()) == "next"
@@ -296,8 +297,8 @@ def test_long_bodies_count_as_several_requests(tmp_path):
     assert rate.wait("192.0.2.1", 2.5, cost=6) == 0
     assert rate.wait("192.0.2.3", 0.0, cost=1_000) == 0  # one that is longer than all may come once
     assert rate.wait("192.0.2.3", 5.0, cost=1) == 0
-    with running(tmp_path / "x.db", rate=2.0) as collector:
-        plan = collector.collection(write_token=True)
+    with running(tmp_path / "x.db", rate=1.6) as collector:
+        plan = collector.created_long_ago(write_token=True)
         body = plan.privatize(["tea"] * 1_000_000).to_bytes()  # counts as 16
         codes = [collector.upload(plan, body, **collector.bearer("write")).status_code for _ in range(2)]
         assert codes == [201, 429]

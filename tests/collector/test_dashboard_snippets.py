@@ -100,6 +100,6 @@ def test_the_snippets_for_programs_send_reports(collector, plan, texts, name, mo
     path = os.pathsep.join([str(Path(COMMAND).parent), os.environ["PATH"]])
 
     def send():
-        subprocess.run(command, cwd=tmp_path, check=True, timeout=60, env={**os.environ, "PATH": path})  # noqa: S603
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=180, env={**os.environ, "PATH": path})  # noqa: S603
 
     _one_more(collector, plan, send, more)

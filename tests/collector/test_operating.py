@@ -60,7 +60,7 @@ class Load:
     def wait_for(self, more):
         """Wait until so many more uploads are acknowledged."""
         enough = len(self.acknowledged) + more
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while len(self.acknowledged) < enough and not any(one.done() for one in self._senders):
             assert time.monotonic() < until, "the collectors are too slow"
             time.sleep(0.01)
@@ -157,7 +157,7 @@ def test_two_collectors_on_one_postgresql_and_a_dump_during_load(postgres, tmp_p
         plan = one.collection()
         with Load([one, two], plan) as load:
             before = set(load.acknowledged)
-            subprocess.run(dump, check=True, timeout=60)  # noqa: S603
+            subprocess.run(dump, check=True, timeout=180)  # noqa: S603
             until = set(load.sent)
             load.wait_for(10)
         one.fold(plan)
@@ -166,7 +166,7 @@ def test_two_collectors_on_one_postgresql_and_a_dump_during_load(postgres, tmp_p
         stored = [collector.service.metrics.value("uploads_stored") for collector in (one, two)]
         assert min(stored) > 0
         assert sum(stored) == len(load.acknowledged)
-    subprocess.run(restore, check=True, timeout=60)  # noqa: S603
+    subprocess.run(restore, check=True, timeout=180)  # noqa: S603
     _check_copy(other, plan, load, before, until)
 
 

@@ -18,7 +18,7 @@ from localdp import files
 def collector(tmp_path):
     with running(tmp_path / "x.db", publish_every=0.0) as started:
         plan = started.collection(title="Drinks", question="What?")
-        started.upload(plan, plan.privatize(["tea"] * 300 + ["milk"] * 100).to_bytes())
+        started.upload(plan, plan.privatize(["tea"] * 300 + ["milk"] * 100, seed=1).to_bytes())
         started.fold(plan)
         started.plan = plan
         started.collection(title="Too few", epsilon=1.0, minimum=100)

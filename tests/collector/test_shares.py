@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from running import running
+from running import PATIENCE, running
 
 from localdp.collector.routes import ROUTES
 from localdp.collector.storage import tokens
@@ -100,8 +100,8 @@ def test_the_last_use_is_noted_and_only_a_hash_is_stored(collector):
     token = shared(collector, plan, name="for the board")
     assert token["used"] is None
     asked(collector, token, "/v1/token")
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         (listed,) = [one for one in collector.ask("GET", "/v1/tokens").json()["tokens"] if one["id"] == token["id"]]
         if listed["used"] is not None:
             break

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 
 import numpy as np
 import pytest
-from running import ITEMS, running
+from running import ITEMS, PATIENCE, running
 
 import localdp as ldp
 from localdp.collector import studies as module
@@ -58,7 +59,7 @@ def fill(collector, made, seed=1):
     part = part_of(collector, made)
     places = np.random.default_rng(seed).integers(0, part.span.of, len(HELD[made["kind"]]))
     held = [value for value, place in zip(HELD[made["kind"]], places, strict=True) if place in part.span]
-    assert post(collector, made, part, part.privatize(held).to_bytes()).status_code == 201
+    assert post(collector, made, part, part.privatize(held, seed=seed).to_bytes()).status_code == 201
     return len(held)
 
 
@@ -86,11 +87,10 @@ def test_devices_answer_a_survey_of_sets_and_its_rounds_end_by_themselves(databa
             delivered = [device.send(["tea", "milk"]).delivered for device in devices]  # most of them are not asked
             sent += sum(delivered)
             filled = fill(collector, made) + sum(delivered)
-            for _ in range(400):
-                state = seen(collector, made)
-                if len(state["parts"]) > number + 1 or state["state"] == "done":
-                    break
-                threading.Event().wait(0.05)
+            until = time.monotonic() + PATIENCE
+            while (state := seen(collector, made))["state"] != "done" and len(state["parts"]) <= number + 1:
+                assert time.monotonic() < until
+                time.sleep(0.02)
             over = state["parts"][number]
             assert (over["reports"], over["under_way"], over["suspect"]) == (filled, False, 0)
             assert over["closed"] is not None

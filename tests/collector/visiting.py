@@ -49,33 +49,37 @@ def settled(page):
     )
 
 
+# What the key Tab should reach, each with a name. A page that follows its survey replaces elements by new ones, whose
+# names are the same: what they look like without its numbers, and which of those that look so they are.
 TABBABLE = """() => {
     const seen = (one) => one.checkVisibility({ visibilityProperty: true })
         && !one.closest("[popover]:not(:popover-open)");
     const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']");
     const some = [...all].filter((one) => seen(one) && !one.disabled && one.tabIndex >= 0
         && !(one.type === "radio" && !one.checked));
-    some.forEach((one, number) => { one.dataset.tab = number; });
-    return some.map((one) => one.outerHTML.slice(0, 120));
+    const alike = {};
+    return new Map(some.map((one) => {
+        const said = one.matches("a, button, summary") ? one.textContent.slice(0, 60) : "";
+        const look = (/^<[^>]*>/.exec(one.outerHTML)[0] + said).replace(/\\d+/g, "#");
+        alike[look] = (alike[look] ?? 0) + 1;
+        return [one, `${look} (${alike[look]})`];
+    }));
 }"""
-FOCUSED = """() => {
+FOCUSED = f"""() => {{
     const one = document.activeElement;
     const outlined = (some) => some && getComputedStyle(some).outlineStyle !== "none";
     const shown = outlined(one) || outlined(one.nextElementSibling); // a hidden radio button is shown by its label
-    return [one.dataset.tab ?? null, shown];
-}"""
+    return shown ? ({TABBABLE})().get(one) ?? null : null;
+}}"""
 
 
 def unreached(page):
     """What of a page cannot be reached by the key Tab, or does not show that it has the focus."""
-    every = page.evaluate(TABBABLE)
+    left = dict.fromkeys(page.evaluate(f"() => [...({TABBABLE})().values()]"))
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    reached = set()
-    for _ in range(len(every) + 30):
+    for _ in range(2 * len(left) + 30):
         page.keyboard.press("Tab")
-        number, shown = page.evaluate(FOCUSED)
-        if number is not None and shown:
-            reached.add(int(number))
-        if len(reached) == len(every):
+        left.pop(page.evaluate(FOCUSED), None)
+        if not left:
             break
-    return [one for number, one in enumerate(every) if number not in reached]
+    return list(left)

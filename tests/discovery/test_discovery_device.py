@@ -114,7 +114,8 @@ def test_all_places_are_equally_likely():
 
 
 def test_the_place_of_a_device_differs_between_discoveries(tmp_path):
-    assert len({device(tmp_path, small(str(number))).place for number in range(5)}) == 5
+    """Two of five are equal once in 10^5 times, and no more than three differ once in 10^10."""
+    assert len({device(tmp_path, small(str(number))).place for number in range(5)}) > 3
 
 
 def test_a_round_by_devices_keeps_what_they_hold(tmp_path):

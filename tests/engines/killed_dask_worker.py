@@ -31,7 +31,7 @@ def main():
     reports = plan.privatize(np.arange(3_000) % 300)
     table = pa.table({"report": [bytes(row) for row in reports.rows]})
     with distributed.Client(scheduler_file=place) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=200)
         import dask.dataframe as dd
 
         marker = str(Path(folder) / "died")

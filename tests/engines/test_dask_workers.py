@@ -60,7 +60,7 @@ def test_a_real_cluster_gives_the_same_counts_and_survives_a_killed_worker(tmp_p
             write(reports)
     with _cluster(tmp_path) as place:
         done = subprocess.run(  # noqa: S603
-            [sys.executable, SCRIPT, place, tmp_path], capture_output=True, text=True, timeout=240, check=False
+            [sys.executable, SCRIPT, place, tmp_path], capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, done.stderr
         address, died, same = done.stdout.split()

@@ -35,5 +35,5 @@ def test_an_outside_question_goes_through_an_engine_and_calibrate(engine, asked,
     assert np.abs((estimate.frequencies - HELD) / estimate.std_errors).max() < 6
     calibrated = estimate.calibrate()
     assert [hour for hour, *_ in calibrated.top(3).table()] == ["09h", "15h", "21h"]
-    low, high = calibrated.interval(1 - 1e-6)
+    low, high = calibrated.interval(1 - 1e-9)
     assert ((low <= HELD) & (high >= HELD)).all()

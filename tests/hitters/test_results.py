@@ -12,16 +12,17 @@ BASKETS = [["tea", "milk"], ["milk"], ["bread", "milk", "tea"], []] * 3_000
 ITEMS = ["tea", "milk", "bread", "rice"]
 PLAN = ldp.Plan(["tea", "coffee", "milk"], epsilon=4.0)
 RESULTS = {
-    "hitters": (PLAN.simulate([6_000, 3_000, 1_000], seed=1).estimate().calibrate().top(2), "milk"),
-    "discovery": (ldp.discover(WORDS, epsilon=4.0, top=2, seed=1), "milk"),
-    "survey": (ldp.sets.survey(BASKETS, ITEMS, epsilon=4.0, top=2, seed=1), "rice"),
-    "itemsets": (ldp.sets.itemsets(BASKETS, ITEMS, epsilon=4.0, top=3, seed=1), ("rice",)),
+    "hitters": (lambda: PLAN.simulate([6_000, 3_000, 1_000], seed=1).estimate().calibrate().top(2), "milk"),
+    "discovery": (lambda: ldp.discover(WORDS, epsilon=4.0, top=2, seed=1), "milk"),
+    "survey": (lambda: ldp.sets.survey(BASKETS, ITEMS, epsilon=4.0, top=2, seed=1), "rice"),
+    "itemsets": (lambda: ldp.sets.itemsets(BASKETS, ITEMS, epsilon=4.0, top=3, seed=1), ("rice",)),
 }
 
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_iterates_over_its_items_and_is_a_table(name):
-    result, missing = RESULTS[name]
+    made, missing = RESULTS[name]
+    result = made()
     assert isinstance(result, Result)
     assert list(result) == result.items
     assert len(result) == len(result.items)

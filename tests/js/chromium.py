@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -161,8 +162,22 @@ def kill(folder):
             continue
         if f"--user-data-dir={folder}".encode() in line and not any(part.startswith(b"--type=") for part in line):
             os.kill(int(process.name), signal.SIGKILL)
-            return
-    raise AssertionError("there is no such Chromium")
+            break
+    else:
+        raise AssertionError("there is no such Chromium")
+    until = time.monotonic() + 60
+    while any(_profile(process) == folder for process in Path("/proc").glob("[0-9]*")):  # its helpers end by themselves
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def _profile(process):
+    """The folder of the profile that this process works for, if it is one of a Chromium."""
+    try:
+        line = (process / "cmdline").read_bytes().split(b"\0")
+    except OSError:  # it ended meanwhile
+        return None
+    return next((Path(os.fsdecode(part[16:])) for part in line if part.startswith(b"--user-data-dir=")), None)
 
 
 def opened(context, server, path="/blank"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from js.chromium import PLAN, needs_chromium, opened, site
 from paths import VECTORS
@@ -118,7 +120,9 @@ def test_tabs_are_one_device_that_pays_once_for_a_value(context, server, store, 
     for page, values in zip(pages, shares, strict=True):
         arguments = {"values": list(values), "store": store, "most": most}
         page.evaluate(f"(given) => {{ window.work = ({SPEND})(given); }}", arguments)
-    pages[0].evaluate("() => new BroadcastChannel('begin').postMessage('now')")
+    # Until they have all begun: a message is lost on a tab whose channel the browser does not know of yet.
+    call = "const begin = new BroadcastChannel('begin'); setInterval(() => begin.postMessage('now'), 20);"
+    pages[0].evaluate(f"() => {{ {call} }}")
     released = [tuple(pair) for page in pages for pair in page.evaluate("() => window.work")]
     different = {value for value, _ in released}
     assert len(set(released)) == len(different) == paid
@@ -148,7 +152,7 @@ def test_a_tab_that_is_closed_in_mid_send_sends_the_same_bytes_later(context, se
     server.let_go.clear()
     page = opened(context, server)
     page.evaluate("() => { client({ upload: location.origin }).send(7); }")
-    assert server.arrived.wait(30)
+    assert server.arrived.wait(60)
     page.close()
     server.let_go.set()
     later = opened(context, server)
@@ -170,7 +174,9 @@ def test_a_tab_that_is_closed_at_any_moment_never_forgets_a_payment(context, ser
         assert released.setdefault(value, report) == report
 
     context.expose_binding("give", give)
-    for turn in range(6):
+    for turn in range(200):
+        if turn >= 6 and released:  # a busy machine may release nothing in the first milliseconds
+            break
         page = opened(context, server)
         page.evaluate(
             """(turn) => {
@@ -216,6 +222,13 @@ def test_a_server_that_answers_503_many_times_sees_one_body_and_one_id(context, 
     assert len(set(server.uploads)) == 1
 
 
+def _wait_for_uploads(server, number):
+    until = time.monotonic() + 60
+    while len(server.uploads) < number:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     "event",
     [
@@ -230,13 +243,12 @@ def test_what_waits_is_sent_when_the_page_is_hidden_comes_back_or_is_online_agai
     page = opened(context, server)
     done = page.evaluate("async () => { window.own = client({ upload: location.origin }); return await own.send(7); }")
     assert done["trouble"] == "the server answered 503"
-    server.arrived.clear()
     if event == "location.reload()":
         page = opened(context, server)
         page.evaluate("() => { window.later = 100; client({ upload: location.origin }); }")
     else:
         page.evaluate(f"() => {{ window.later = 100; {event}; }}")
-    assert server.arrived.wait(30)
+    _wait_for_uploads(server, 2)
     assert len(set(server.uploads)) == 1
 
 
@@ -244,8 +256,7 @@ def test_a_page_that_stays_open_tries_again_by_itself(context, server):
     server.answers = [503]
     page = opened(context, server)
     page.evaluate("async () => { window.own = client({ upload: location.origin }); await own.send(7); }")
-    server.arrived.clear()
-    assert server.arrived.wait(30)
+    _wait_for_uploads(server, 2)
     page.wait_for_function("async () => await own.waiting() === 0")
     assert len(server.uploads) == 2
     assert len(set(server.uploads)) == 1

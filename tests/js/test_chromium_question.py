@@ -41,7 +41,7 @@ def _asked(page, server, document, plan=None):
         }""",
         address,
     )
-    page.locator("localdp-question button, localdp-question p").first.wait_for(state="attached", timeout=5_000)
+    page.locator("localdp-question button, localdp-question p").first.wait_for(state="attached")
 
 
 def _answered(page, clicks):

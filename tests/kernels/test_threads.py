@@ -35,7 +35,7 @@ def test_one_thread_or_one_part_starts_no_thread(number, parts, monkeypatch):
 @pytest.mark.parametrize("number", [2, 3])
 def test_there_are_as_many_threads_as_asked_and_the_caller_is_one(number):
     """Every part waits until all threads have one; with fewer threads the barrier would break."""
-    barrier, idents = threading.Barrier(number, timeout=20), set()
+    barrier, idents = threading.Barrier(number, timeout=60), set()
 
     def work(_):
         idents.add(threading.get_ident())
