@@ -9,10 +9,20 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import HistoryQuery, Remembering, answer_estimates, answer_history, fit, merged
+from localdp.collector.answers import Blocks, HistoryQuery, Remembering, answer_estimates, fit, merged
+from localdp.collector.answers import answer_history as answer_blocks
 from localdp.errors import InvalidInputError, TooFewReportsError, UnknownItemError
 
 PLAN = ldp.Plan(["tea", "milk", 7, True], "oue", 3.0)
+
+
+def answer_history(plan, days, query=None, minimum=1, **options):
+    """The history of single days, each of which is a block by itself."""
+    reported = {day: aggregate.n for day, aggregate in days.items()}
+    blocks = tuple((day,) for day, n in reported.items() if n)
+    return answer_blocks(
+        plan, Blocks(blocks, lambda block: days[block[0]], reported), query or HistoryQuery(), minimum, **options
+    )
 
 
 def _day(day, month=11, year=2026):
@@ -40,7 +50,7 @@ def test_every_day_of_the_range_is_there_and_thin_days_are_withheld(days):
     assert overview["status"] == [full, full, "withheld", none, none, full, none, none, full]
     assert overview["n"].tolist() == [1_000, 1_000, 5, 0, 0, 1_000, 0, 0, 1_000]
     assert asked == [4_005, 4_000]  # the whole range for its top items, and all periods that are shown
-    series = json.loads(answer.render().body)["series"]
+    series = json.loads(answer.rendered("json").body)["series"]
     for item in series:
         for name, values in item.items():
             if name != "item":
@@ -137,7 +147,7 @@ def test_a_table_has_a_row_for_each_period_and_item(days):
     assert table["item"][:4] == ["tea", 7, "tea", 7]
     assert np.isnan(table["frequency"]).sum() == 10
     for kind in ("csv", "arrow"):
-        assert answer_history(PLAN, days, HistoryQuery(format=kind), minimum=100).render().body
+        assert answer_history(PLAN, days, minimum=100).rendered(kind).body
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from typing import Any
 
 from localdp.collector.answering import Answering
 from localdp.collector.answers import DifferenceQuery
-from localdp.collector.answers.flat import FlatRow, as_text, flat_rows
+from localdp.collector.answers.results import FlatRow, as_text, flat_rows
 from localdp.collector.collections import Collections, iso_moment
 from localdp.collector.results import Results
 from localdp.collector.storage import Database, aggregates, published

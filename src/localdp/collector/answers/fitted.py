@@ -14,7 +14,6 @@ from threading import Lock
 import numpy as np
 
 from localdp.collector.answers.rendering import shares, users
-from localdp.errors import TooFewReportsError
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.plan import Aggregate, Plan
@@ -143,14 +142,3 @@ def merged(plan: Plan, aggregates: Iterable[Aggregate]) -> Aggregate:
     for aggregate in aggregates:
         whole.merge(aggregate, repeated=True)
     return whole
-
-
-def check_enough(n: int, minimum: int) -> None:
-    """Raise a `TooFewReportsError` if n reports are fewer than the minimum, or none at all."""
-    least = max(minimum, 1)
-    if n < least:
-        have = "there are no reports" if n == 0 else "there is 1 report" if n == 1 else f"there are {n:,} reports"
-        raise TooFewReportsError(
-            f"{have} in this range of days, and estimates of this plan are released from {least:,} on: wait for more "
-            "reports, or ask for more days"
-        )

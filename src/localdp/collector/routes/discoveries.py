@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from localdp.collector.answers.discoveries import FoundAnswer
 from localdp.collector.answers.queries import LEVEL
+from localdp.collector.answers.results import FoundAnswer
 from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.fields import EPSILON, FORMAT, TERMS, Parameter
 from localdp.collector.problems import Problem, invalid, unknown_discovery
