@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, Plot
-from localdp.cli.typed import completion
+from localdp.cli.options import ONE_REPORT, Column, Force, Header, Json, Plot, budget_of, completion
 
 if TYPE_CHECKING:
     from localdp.advice import Advice
@@ -35,12 +34,7 @@ def command(
     users: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The number of users; each holds one item.")
     ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
-        ),
-    ] = None,
+    epsilon: Annotated[str | None, ONE_REPORT] = None,
     once: Annotated[
         str | None,
         typer.Option(
@@ -117,7 +111,6 @@ def command(
     from localdp.advice import advise
     from localdp.cli.answers import read_answers
     from localdp.cli.output import check_outputs, is_standard, save_plot, write
-    from localdp.cli.typed import budget_of
     from localdp.errors import InvalidInputError
     from localdp.reading import optional_number, whole_number
 

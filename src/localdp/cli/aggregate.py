@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import Force, PlanFile
-from localdp.cli.typed import completion
+from localdp.cli.options import Force, PlanFile, completion
 from localdp.reading import one_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Force
+from localdp.cli.options import Force, completion
 from localdp.cli.remote import check_installed
-from localdp.cli.typed import completion
 
 FORMS = ("notice", "page", "types")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, TableFile
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of
 
 
 def command(
@@ -17,7 +17,7 @@ def command(
             help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input."
         ),
     ],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
+    epsilon: Annotated[str, EVERY_USER],
     top: Annotated[str, typer.Option(metavar="NUMBER", help="How many values to find, at most 1,000.")] = "20",
     column: Column = None,
     header: Header = None,
@@ -59,7 +59,6 @@ def command(
     """
     from localdp import files
     from localdp.cli.output import check_inputs, check_outputs, progress, show, write
-    from localdp.cli.typed import budget_of
     from localdp.discovery import discover
     from localdp.reading import whole_number
 

@@ -17,8 +17,8 @@ from localdp.cli.options import (
     ReportsPerPerson,
     TableFile,
     Top,
+    completion,
 )
-from localdp.cli.typed import completion
 
 
 def command(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, TableFile
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of
 
 
 def command(
@@ -18,7 +18,7 @@ def command(
             "one user on each line, or - for CSV on standard input."
         ),
     ],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
+    epsilon: Annotated[str, EVERY_USER],
     items: Annotated[
         Path | None,
         typer.Option(help="The file with all items that there are: .csv, .parquet, .arrow, or .txt with one a line."),
@@ -53,7 +53,6 @@ def command(
     from localdp import sets as survey
     from localdp.cli.output import check_inputs, check_no_columns, check_outputs, give, progress
     from localdp.cli.plan import items_in, number_of
-    from localdp.cli.typed import budget_of
     from localdp.domain import Domain
     from localdp.errors import InvalidInputError, UnknownItemError
     from localdp.item_sets import ItemSets

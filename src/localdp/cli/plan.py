@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import MECHANISMS, Column, Force, Header
-from localdp.cli.typed import completion
+from localdp.cli.options import MECHANISMS, ONE_REPORT, Column, Force, Header, budget_of, completion
 
 if TYPE_CHECKING:
     from localdp.items import Item
@@ -45,12 +44,7 @@ def command(
             help="Instead of items: a .toml or .json file that describes several questions, with their epsilon.",
         ),
     ] = None,
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
-        ),
-    ] = "1",
+    epsilon: Annotated[str, ONE_REPORT] = "1",
     once: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +94,6 @@ def command(
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH, is_standard, say, shown, write_text
-    from localdp.cli.typed import budget_of
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import check_writable
     from localdp.plan import Plan

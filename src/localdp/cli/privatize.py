@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import Column, Force, Header, PlanFile
-from localdp.cli.typed import completion
+from localdp.cli.options import Column, Force, Header, PlanFile, completion
 
 if TYPE_CHECKING:
     from localdp.held import Held

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import DATASETS, Column
-from localdp.cli.typed import completion
+from localdp.cli.options import DATASETS, Column, completion
 
 PAPER = ("retail", "kosarak")
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from localdp.collector.answers import DifferenceQuery, EstimatesQuery, HistoryQuery, Rendered
 from localdp.collector.answers.queries import DIFFERENCE, ESTIMATES, HISTORY
 from localdp.collector.collections import Collection
+from localdp.collector.fields import TABLES
 from localdp.collector.problems import Problem
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.service import Service
@@ -63,16 +64,7 @@ async def _answered(
     return Response(rendered.body, 200, None, rendered.media_type)
 
 
-_ANSWER = {
-    200: (
-        "The answer.",
-        {
-            "application/json": {"type": "object"},
-            "text/csv": {"type": "string"},
-            "application/vnd.apache.arrow.file": {"type": "string", "format": "binary"},
-        },
-    )
-}
+_ANSWER = {200: ("The answer.", TABLES)}
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/estimates", "read", "How many people have each item.", estimates, _ANSWER,

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import iso_moment
-from localdp.collector.fields import TERMS, Parameter
+from localdp.collector.fields import TERMS, Parameter, record
 from localdp.collector.life import CLONE, CORRECTED, TRIAL
 from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.routes.studies import STUDY, described
@@ -116,7 +116,7 @@ _COPY = {
 }
 _COPIED = {201: ("Made.", {"application/json": STUDY}), 200: ("Made before.", {"application/json": STUDY})}
 _OF_BODY = (400, 404, 408, 409, 413, 415, 422, 429, 503, 507)
-_TRAIL = {"type": "object", "required": ["trail"], "properties": {"trail": {"type": "array"}}}
+_TRAIL = record(("trail",), {"trail": {"type": "array"}})
 _PATH = "/v1/studies/{study}"
 ROUTES = (
     Route("POST", f"{_PATH}/trial", "admin", "Make a trial of a study.", trial, _COPIED,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from localdp.errors import LocalDPError
@@ -19,6 +19,11 @@ Row = tuple[Any, ...]
 
 BATCH, AGGREGATE = 0, 1
 """The kinds of uploads: a batch of reports, or an aggregate that was made elsewhere."""
+
+
+def columns(kind: type[Any]) -> str:
+    """The names of the columns that make a row of this dataclass, in its order."""
+    return ", ".join(one.name for one in fields(kind))
 
 
 class StorageError(LocalDPError):
