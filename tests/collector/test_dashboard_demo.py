@@ -11,8 +11,10 @@ from command import localdp
 from test_serve_command import served
 
 from localdp.collector import demo
-from localdp.collector.answers import Blocks, HistoryQuery, answer_history
 from localdp.collector.answers.fitted import merged
+from localdp.collector.answers.history import answer_history
+from localdp.collector.answers.queries import HistoryQuery
+from localdp.collector.answers.released import Blocks
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.collector.storage import aggregates

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import EstimatesQuery, Released, Remembering, answer_estimates, fit, merged
+from localdp.collector.answers.estimates import answer_estimates
+from localdp.collector.answers.fitted import Remembering, fit, merged
+from localdp.collector.answers.queries import EstimatesQuery
+from localdp.collector.answers.released import Released
 from localdp.errors import InvalidInputError, TooFewReportsError
 
 ITEMS = ["tea", "mil,k", 'wa"ter', "7", "süß"]

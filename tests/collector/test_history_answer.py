@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import Blocks, HistoryQuery, Remembering, answer_estimates, fit, merged
-from localdp.collector.answers import answer_history as answer_blocks
+from localdp.collector.answers.estimates import answer_estimates
+from localdp.collector.answers.fitted import Remembering, fit, merged
+from localdp.collector.answers.history import answer_history as answer_blocks
+from localdp.collector.answers.queries import HistoryQuery
+from localdp.collector.answers.released import Blocks
 from localdp.errors import InvalidInputError, TooFewReportsError, UnknownItemError
 
 PLAN = ldp.Plan(["tea", "milk", 7, True], "oue", 3.0)

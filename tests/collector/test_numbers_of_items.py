@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import answer_progress, fit
-from localdp.collector.answers.fitted import NUMBERS
+from localdp.collector.answers.fitted import NUMBERS, fit
 from localdp.collector.answers.prior import answer_prior
+from localdp.collector.answers.progress import answer_progress
 from localdp.collector.answers.rendering import for_spreadsheets, without_apostrophe
 from localdp.table import Table
 

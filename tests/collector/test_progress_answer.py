@@ -7,7 +7,7 @@ import json
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import answer_progress
+from localdp.collector.answers.progress import answer_progress
 
 
 def test_precision_now_is_that_of_the_estimates():

@@ -15,24 +15,15 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from localdp.collector.answers import (
-    Blocks,
-    DifferenceAnswer,
-    DifferenceQuery,
-    EstimatesAnswer,
-    EstimatesQuery,
-    Fitted,
-    HistoryQuery,
-    Released,
-    Remembering,
-    Rendered,
-    SegmentsAnswer,
-    answer_estimates,
-    answer_history,
-    answer_prior,
-    answer_progress,
-    merged,
-)
+from localdp.collector.answers.difference import DifferenceAnswer
+from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer, answer_estimates
+from localdp.collector.answers.fitted import Fitted, Remembering, merged
+from localdp.collector.answers.history import answer_history
+from localdp.collector.answers.prior import answer_prior
+from localdp.collector.answers.progress import answer_progress
+from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
+from localdp.collector.answers.released import Blocks, Released
+from localdp.collector.answers.rendering import Rendered
 from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.folding import Folder
 from localdp.collector.problems import invalid

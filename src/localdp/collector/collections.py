@@ -66,7 +66,6 @@ class Collection:
 
     @property
     def where(self) -> Where:
-        """Where its counts belong."""
         return Where(self.id, self.part)
 
     def state(self, now: float) -> str:

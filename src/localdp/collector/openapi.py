@@ -37,7 +37,6 @@ _PROBLEM = record(
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)

@@ -22,7 +22,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from localdp.collector.answering import Answering
-from localdp.collector.answers import DifferenceQuery
+from localdp.collector.answers.queries import DifferenceQuery
 from localdp.collector.answers.results import FlatRow, as_text, flat_rows
 from localdp.collector.collections import Collections, iso_moment
 from localdp.collector.results import Results

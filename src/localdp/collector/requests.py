@@ -144,7 +144,6 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from localdp.collector.answering import Answering
-from localdp.collector.answers import EstimatesQuery
+from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.collections import Collections
 from localdp.collector.problems import invalid
 from localdp.collector.studies import Kept

@@ -107,7 +107,6 @@ class Results:
 
     @classmethod
     def from_json(cls, objects: Iterable[dict[str, Any]]) -> Results:
-        """The results that `to_json` wrote."""
         return cls(
             [
                 Mean(**each | {"values": tuple(math.nan if value is None else value for value in each["values"])})

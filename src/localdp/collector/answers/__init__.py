@@ -13,36 +13,3 @@ Every answer has `document()`, a JSON value; the first four also have `table()` 
 bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
 hand it in as `fit=`, or what it gives as `fitted=`.
 """
-
-from localdp.collector.answers.difference import DifferenceAnswer
-from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer, answer_estimates
-from localdp.collector.answers.fitted import Fit, Fitted, Remembering, fit, merged
-from localdp.collector.answers.history import HistoryAnswer, answer_history
-from localdp.collector.answers.prior import answer_prior
-from localdp.collector.answers.progress import ProgressAnswer, answer_progress
-from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
-from localdp.collector.answers.released import Blocks, Released
-from localdp.collector.answers.rendering import Rendered
-
-__all__ = [
-    "Blocks",
-    "DifferenceAnswer",
-    "DifferenceQuery",
-    "EstimatesAnswer",
-    "EstimatesQuery",
-    "Fit",
-    "Fitted",
-    "HistoryAnswer",
-    "HistoryQuery",
-    "ProgressAnswer",
-    "Released",
-    "Remembering",
-    "Rendered",
-    "SegmentsAnswer",
-    "answer_estimates",
-    "answer_history",
-    "answer_prior",
-    "answer_progress",
-    "fit",
-    "merged",
-]

@@ -35,7 +35,6 @@ class DifferenceAnswer(Answer):
 
     @cached_property
     def change(self) -> Difference:
-        """The difference itself."""
         return difference(*self.aggregates)
 
     @property
@@ -60,7 +59,6 @@ class DifferenceAnswer(Answer):
         return Table(columns, whole.title)
 
     def content(self) -> dict[str, Any]:
-        """The answer as a JSON value."""
         sides = zip(("before", "after"), self.ranges, self.aggregates, strict=True)
         return {
             "plan": self.aggregates[0].plan.fingerprint,

@@ -74,7 +74,6 @@ class EstimatesAnswer(Answer):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings and notes."""
         return tuple(dict.fromkeys((*self.warnings, *self.notes)))
 
     def table(self) -> Table:
@@ -84,7 +83,6 @@ class EstimatesAnswer(Answer):
         return self._rows(None) if self.top is None else self._listed(self.top)
 
     def content(self) -> dict[str, Any]:
-        """The answer as a JSON value. Tables are objects with one list for each column."""
         fitted, query = self.fitted, self.query
         estimate = fitted.estimate
         made: dict[str, Any] = {

@@ -40,7 +40,6 @@ class Fitted:
 
     @property
     def n(self) -> int:
-        """The number of reports."""
         return self.estimate.n
 
     @property

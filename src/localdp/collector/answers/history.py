@@ -78,7 +78,6 @@ class HistoryAnswer(Answer):
 
     @property
     def items(self) -> list[Item]:
-        """The chosen items."""
         return [self.plan.domain.items[place] for place in self.places.tolist()]
 
     @cached_property

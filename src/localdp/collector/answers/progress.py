@@ -40,7 +40,6 @@ class Precision:
         return cls(reports, error, error / reports, option.threshold, seen if seen <= 1 else None)
 
     def document(self) -> dict[str, Any]:
-        """The precision as a JSON value."""
         return {name: None if value is None else one(value, 12) for name, value in asdict(self).items()}
 
 
@@ -76,7 +75,6 @@ class ProgressAnswer:
         return (*waiting, *shown, *later)
 
     def document(self) -> dict[str, Any]:
-        """The answer as a JSON value."""
         mechanism = self.plan.mechanism
         made: dict[str, Any] = {
             "plan": self.plan.fingerprint,

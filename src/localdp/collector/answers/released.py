@@ -34,7 +34,6 @@ class Released:
         return cls(minimum, shown, shown, 0, n - shown)
 
     def document(self) -> dict[str, Any]:
-        """The numbers as a JSON value."""
         return {
             "minimum": self.minimum,
             "held_back": self.held_back,

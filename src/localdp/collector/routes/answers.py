@@ -9,8 +9,15 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.answers import DifferenceQuery, EstimatesQuery, HistoryQuery, Rendered
-from localdp.collector.answers.queries import DIFFERENCE, ESTIMATES, HISTORY
+from localdp.collector.answers.queries import (
+    DIFFERENCE,
+    ESTIMATES,
+    HISTORY,
+    DifferenceQuery,
+    EstimatesQuery,
+    HistoryQuery,
+)
+from localdp.collector.answers.rendering import Rendered
 from localdp.collector.collections import Collection
 from localdp.collector.fields import TABLES
 from localdp.collector.problems import Problem
@@ -22,25 +29,21 @@ Query = TypeVar("Query", EstimatesQuery, HistoryQuery, DifferenceQuery)
 
 
 async def estimates(service: Service, request: Request) -> Response:
-    """How many people have each item, over a range of days."""
     query = EstimatesQuery.of(request.state.query)
     return await _answered(service, request, service.answering.estimates, query)
 
 
 async def history(service: Service, request: Request) -> Response:
-    """How items moved, by day or by week."""
     query = HistoryQuery.of(request.state.query)
     return await _answered(service, request, service.answering.history, query)
 
 
 async def difference(service: Service, request: Request) -> Response:
-    """What changed between two ranges of days."""
     query = DifferenceQuery.of(request.state.query)
     return await _answered(service, request, service.answering.difference, query)
 
 
 async def prior(service: Service, request: Request) -> Response:
-    """How the fitted prior compares with the data."""
     collection = await service.collection(request.path_params["plan"])
     try:
         return json_response(

@@ -58,8 +58,6 @@ def _requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All discoveries, the newest first."""
-
     def answer() -> list[dict[str, Any]]:
         return [described(service, kept) for kept in service.studies.every(DISCOVERY)]
 
@@ -95,7 +93,6 @@ async def advance(service: Service, request: Request) -> Response:
 
 
 async def result(service: Service, request: Request) -> Response:
-    """The values that were found."""
     kind, level = request.state.query["format"], request.state.query["level"]
     kept = await _kept(service, request)
     discovery = _discovery(kept)

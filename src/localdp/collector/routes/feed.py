@@ -15,7 +15,6 @@ from localdp.collector.storage import published
 
 
 async def every(service: Service, request: Request) -> Response:
-    """What has happened, the newest first."""
     after, most = request.state.query["after"], request.state.query["most"]
 
     def answer() -> list[dict[str, Any]]:

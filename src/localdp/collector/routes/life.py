@@ -44,7 +44,6 @@ async def correct(service: Service, request: Request) -> Response:
 
 
 async def reopen(service: Service, request: Request) -> Response:
-    """Take uploads again."""
     kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
     await service.pools.for_operators(service.life.reopen, kept)
     return await _described(service, kept.name)
@@ -59,7 +58,6 @@ async def delete(service: Service, request: Request) -> Response:
 
 
 async def every(service: Service, request: Request) -> Response:
-    """What administrators did, the newest first."""
     most, study = request.state.query["most"], request.state.query.get("study")
 
     def answer() -> list[dict[str, Any]]:

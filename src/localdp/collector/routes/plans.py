@@ -43,7 +43,6 @@ async def create(service: Service, request: Request) -> Response:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All collections, the newest first."""
     return json_response({"plans": await service.pools.for_operators(_all, service)})
 
 

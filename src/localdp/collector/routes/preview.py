@@ -35,7 +35,6 @@ _COMMON = 0.1  # the share of the users that such an item has
 
 
 async def preview(service: Service, request: Request) -> Response:
-    """What a study would take and give."""
     body = await json_body(service, request)
     if not isinstance(body, dict) or set(body) != {"people", "study"}:
         raise invalid('a preview is asked for by {"people": 10000, "study": {...}}, with the fields of a study')

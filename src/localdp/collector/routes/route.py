@@ -211,6 +211,5 @@ def tagged(request: Request, text: str, fingerprint: str, caching: str) -> Respo
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON value as a response."""
     data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     return Response(data, status, headers, "application/json")

@@ -52,8 +52,6 @@ async def create(service: Service, request: Request) -> Response:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All studies, the newest first."""
-
     def answer() -> list[dict[str, Any]]:
         return [described(service, kept) for kept in service.studies.every()]
 
@@ -61,7 +59,6 @@ async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
 
 
 async def one(service: Service, request: Request) -> Response:
-    """One study, with all its parts."""
     kept = await _kept(service, request)
 
     def answer() -> dict[str, Any]:

@@ -75,12 +75,10 @@ class DayOfUploads:
 
     @property
     def uploads(self) -> int:
-        """The number of uploads."""
         return self.sizes.size
 
     @property
     def reports(self) -> int:
-        """The number of reports in them."""
         return int(self.sizes.sum())
 
 
@@ -96,7 +94,6 @@ class Gathered:
 
     @property
     def uploads(self) -> int:
-        """The number of uploads."""
         return sum(day.uploads for day in self.days)
 
 

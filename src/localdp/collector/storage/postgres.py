@@ -112,7 +112,6 @@ class PostgresDatabase(Database):
                 self._local.session = None
 
     def _connection(self) -> psycopg.Connection[Row]:
-        """The connection of this thread."""
         connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = self._psycopg.connect(self._url, autocommit=True)

@@ -83,7 +83,6 @@ def compared(session: Session, collection: int, week: int) -> None:
 
 
 def happened(session: Session, collection: int, moment: int, kind: str, sentence: str) -> None:
-    """Note that something happened."""
     sql = "INSERT INTO happened (collection, moment, kind, sentence) VALUES (?, ?, ?, ?)"
     session.change(sql, (collection, moment, kind, sentence))
 

@@ -61,5 +61,4 @@ def keeps_an_admin(session: Session) -> bool:
 
 
 def use(session: Session, token: int, now: int) -> None:
-    """Note when a token was used."""
     session.change("UPDATE tokens SET used = ? WHERE id = ?", (now, token))

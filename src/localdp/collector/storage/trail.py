@@ -23,7 +23,6 @@ class Entry:
 
 
 def add(session: Session, entry: Entry) -> None:
-    """Note what was done."""
     session.change(f"INSERT INTO trail ({columns(Entry)}) VALUES (?, ?, ?, ?, ?, ?)", astuple(entry))  # noqa: S608
 
 

@@ -185,4 +185,6 @@ def stored(
                 (done, end, collection, part, kind, *days),
             )
         done = end
-        yield [Stored(*row[:-1], None if row[-1] is None else bytes(row[-1])) for row in rows]
+        yield [
+            Stored(row[0], row[1], row[2], row[3], row[4], None if row[5] is None else bytes(row[5])) for row in rows
+        ]
