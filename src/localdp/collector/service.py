@@ -23,6 +23,7 @@ from localdp.collector.results import Results
 from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
+from localdp.collector.storage.collections import PLAN
 from localdp.collector.storage.tokens import StoredToken
 from localdp.collector.studies import Studies
 from localdp.collector.tokens import Tokens, checked_token, digest_of, new_token
@@ -85,7 +86,7 @@ class Service:
         found = self.collections.known(name)
         if found is None and is_name(name):
             found = await self.pools.for_devices(self.collections.find, name)
-        if found is None:
+        if found is None or found.kind != PLAN:
             raise unknown_plan()
         return found
 

@@ -9,9 +9,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.collections import Collection, iso_day, iso_moment, requested
+from localdp.collector.collections import Collection, iso_day, iso_moment
 from localdp.collector.fields import OF_PLAN, ORIGIN, TERMS, TEXT, TEXT_OR_NOT, WHOLE, record
 from localdp.collector.problems import Problem
+from localdp.collector.requests import requested_plan
 from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, collections, uploads
@@ -23,9 +24,7 @@ from localdp.plan import Plan
 async def create(service: Service, request: Request) -> Response:
     """Make a new collection. The same request again is answered with 200."""
     body = await json_body(service, request)
-    plan, terms = await service.pools.for_operators(
-        requested, body, service.settings.most_items, service.settings.most_pairs
-    )
+    plan, terms = await service.pools.for_operators(requested_plan, body, service.settings)
     now = int(time.time())
     made = await service.writer.call(lambda session: service.collections.add(session, plan, terms, now))
     collection = await service.collection(plan.fingerprint)

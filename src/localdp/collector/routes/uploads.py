@@ -60,8 +60,7 @@ class Uploads(Endpoint):
 
     async def collection(self, scope: Scope) -> Collection:
         """What the uploads are for, by the path of the request."""
-        name = scope["path_params"]["plan"]
-        return self.service.collections.known(name) or await self.service.collection(name)
+        return await self.service.collection(scope["path_params"]["plan"])
 
     async def _take(self, scope: Scope, receive: Receive) -> bool:
         """Read, check and store an upload; whether it is new."""
