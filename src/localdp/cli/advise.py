@@ -109,8 +109,7 @@ def command(
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
     from localdp.advice import advise
-    from localdp.cli.answers import read_answers
-    from localdp.cli.output import check_outputs, is_standard, save_plot, write
+    from localdp.cli.output import check_outputs, is_standard, read_answers, save_plot, write
     from localdp.errors import InvalidInputError
     from localdp.reading import optional_number, whole_number
 

@@ -45,8 +45,7 @@ def command(
     import shlex
 
     from localdp import datasets
-    from localdp.cli.answers import read_answers
-    from localdp.cli.output import progress
+    from localdp.cli.output import progress, read_answers
     from localdp.errors import InvalidInputError
     from localdp.reading import one_of, whole_number
 

@@ -41,7 +41,7 @@ Where answers have an order, as on a `Scale`, one more is offered:
 |---|---|---|---|
 | `wave` | `SquareWave` | a number near one's own | means, percentiles and ranges of many ordered cells |
 
-The base class of all mechanisms is in `base`, that of pure ones in `pure`, and those of groups are in `bitmap_base`,
+The base class of all mechanisms is in `base`, those of pure ones and of bitmaps are in `pure`, and those of groups in
 `hashing_base` and `set_base`. `observation` has what counts say about items, and `channel` the exact law of reports.
 `symbol_response` is the randomized response that several mechanisms share, `permanent` says how all of them answer
 again, and `choice` decides what `auto` takes.

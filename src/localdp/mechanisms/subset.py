@@ -10,10 +10,9 @@ import numpy as np
 
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_subsets
-from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import require_weight
-from localdp.mechanisms.pure import require_sum
+from localdp.mechanisms.pure import BitmapMechanism, require_sum
 from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
