@@ -128,9 +128,9 @@ def _cell(row: Day) -> Cell:
     return row.segment, row.day
 
 
-def release(database: Database, writer: Writer, collection: Collection, now: float | None = None) -> None:
+def release(database: Database, writer: Writer, collection: Collection) -> None:
     """Release what is due of a collection, one block at a time, so that uploads do not wait."""
-    today = day_of(time.time() if now is None else now)
+    today = day_of(time.time())
     where, minimum = collection.where, collection.terms.minimum
     with database.reading() as session:
         changes = due(aggregates.days(session, where), minimum, today)

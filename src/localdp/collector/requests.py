@@ -54,17 +54,9 @@ def _plan(given: dict[str, Any], settings: Settings) -> Study:
     return Single(_plan_in(given, settings))
 
 
-def _discovery(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG001 (it lists no items)
-    return Discovery(**given)
-
-
 def _sets(given: dict[str, Any], settings: Settings) -> Study:
     domain, other = domain_in(given, settings.most_items), given.pop("other", None)
     return Survey(Domain(domain, other=other), **given)
-
-
-def _questionnaire(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG001 (limits are checked after)
-    return described(given)
 
 
 KINDS: Mapping[str, Asked] = {
@@ -72,9 +64,9 @@ KINDS: Mapping[str, Asked] = {
     "discovery": Asked(
         ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
         ("epsilon", "users"),
-        _discovery,
+        lambda given, _: Discovery(**given),
     ),
-    "questionnaire": Asked(FIELDS, ("questions", "epsilon"), _questionnaire),
+    "questionnaire": Asked(FIELDS, ("questions", "epsilon"), lambda given, _: described(given)),
     "sets": Asked(
         ("items", "size", "other", "epsilon", "users", "top", "largest", "name"), ("epsilon", "users"), _sets
     ),

@@ -31,7 +31,7 @@ class Results:
     """The results of studies. Threads may share it."""
 
     def __init__(self, answering: Answering, collections: Collections) -> None:
-        self._answering, self._collections = answering, collections
+        self.answering, self.collections = answering, collections
         self._together: OrderedDict[str, Any] = OrderedDict()
         self._lock = Lock()
 
@@ -50,7 +50,7 @@ class Results:
     def _of_each_part(self, kept: Kept) -> Found:
         """What the parts of a study say by now: the estimates of each."""
         answers = {
-            part.key or "items": self._answering.answer(self._collections.by_part(kept.id, part.key), EstimatesQuery())
+            part.key or "items": self.answering.answer(self.collections.by_part(kept.id, part.key), EstimatesQuery())
             for part in kept.parts
         }
         n = sum(answer.fitted.n for answer in answers.values())
@@ -64,7 +64,7 @@ class Results:
             raise invalid(f'"segment" is one of the labels that this {kept.study.what} lists: {listed}')
         tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), [], 0
         for part in kept.study.parts():
-            aggregate, released = self._answering.released(self._collections.by_part(kept.id, part.key), segment)
+            aggregate, released = self.answering.released(self.collections.by_part(kept.id, part.key), segment)
             n += aggregate.n
             if not aggregate.n:
                 waiting.append(part.key)

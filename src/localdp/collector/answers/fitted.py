@@ -25,6 +25,8 @@ CALIBRATED = ("frequency", "low", "high", "share", "share_low", "share_high")
 NUMBERS = (*RAW, *CALIBRATED)
 """The columns of `Fitted.numbers`; some mechanisms have no raw ones."""
 
+_MOST_ITEMS = 4_000_000  # of all results that are remembered
+
 ONCE = (1.0, 1.0)
 """The fewest and the most reports of a person, if everybody reported once."""
 
@@ -98,8 +100,8 @@ class Remembering:
     True
     """
 
-    def __init__(self, most: int = 64, most_items: int = 4_000_000) -> None:
-        self._most, self._most_items = most, most_items
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
         self._results: OrderedDict[tuple[str, int, bytes, str, tuple[float, float]], Fitted] = OrderedDict()
         self._lock = Lock()
 
@@ -125,7 +127,7 @@ class Remembering:
         made = fit(aggregate, prior, others, reports)
         with self._lock:
             self._results[key] = made
-            while len(self._results) > self._most or (self._items > self._most_items and len(self._results) > 1):
+            while len(self._results) > self._most or (self._items > _MOST_ITEMS and len(self._results) > 1):
                 self._results.popitem(last=False)
         return made
 
