@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import ONE_REPORT, Column, Force, Header, Json, Plot, budget_of, completion
+from localdp.cli.options import ONE_REPORT, Column, Force, Header, Json, Plot, among, budget_of, numeric
 
 if TYPE_CHECKING:
     from localdp.advice import Advice
@@ -30,23 +30,17 @@ def command(
     ] = None,
     column: Column = None,
     header: Header = None,
-    items: Annotated[str | None, typer.Option(metavar="NUMBER", help="The number of items.")] = None,
-    users: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The number of users; each holds one item.")
-    ] = None,
+    items: Annotated[str | None, numeric("The number of items.")] = None,
+    users: Annotated[str | None, numeric("The number of users; each holds one item.")] = None,
     epsilon: Annotated[str | None, ONE_REPORT] = None,
     once: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="For people who are asked again and again: the privacy budget of one report alone, below --epsilon, "
-            "which then holds for all their reports together.",
+        numeric(
+            "For people who are asked again and again: the privacy budget of one report alone, below --epsilon, "
+            "which then holds for all their reports together."
         ),
     ] = None,
-    set_size: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="For people who hold sets of items, usually of at most this many."),
-    ] = None,
+    set_size: Annotated[str | None, numeric("For people who hold sets of items, usually of at most this many.")] = None,
     scale: Annotated[
         str | None,
         typer.Option(
@@ -77,10 +71,9 @@ def command(
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(
-            help=f"How frequencies are distributed: {', '.join(SHAPES)}, or a FIMI file. Without it, several are "
-            "tried.",
-            autocompletion=completion(SHAPES),
+        among(
+            SHAPES,
+            f"How frequencies are distributed: {', '.join(SHAPES)}, or a FIMI file. Without it, several are tried.",
         ),
     ] = None,
     out: Annotated[

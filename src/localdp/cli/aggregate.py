@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import Force, PlanFile, completion
+from localdp.cli.options import Force, PlanFile, among
 from localdp.reading import one_of
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ def command(
         ),
     ] = False,
     engine: Annotated[
-        str,
-        typer.Option(
-            help="Where to count: local (the processors of this machine), dask or spark.",
-            autocompletion=completion(ENGINES),
-        ),
+        str, among(ENGINES, "Where to count: local (the processors of this machine), dask or spark.")
     ] = "local",
     cluster: Annotated[
         str | None,
@@ -55,11 +51,7 @@ def command(
         ),
     ] = None,
     bad: Annotated[
-        str,
-        typer.Option(
-            help="Rows that are not reports of the plan: fail, or skip and count them (Parquet and Arrow only).",
-            autocompletion=completion(BAD),
-        ),
+        str, among(BAD, "Rows that are not reports of the plan: fail, or skip and count them (Parquet and Arrow only).")
     ] = "fail",
     force: Force = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of, numeric
 
 
 def command(
@@ -18,18 +18,14 @@ def command(
         ),
     ],
     epsilon: Annotated[str, EVERY_USER],
-    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many values to find, at most 1,000.")] = "20",
+    top: Annotated[str, numeric("How many values to find, at most 1,000.")] = "20",
     column: Column = None,
     header: Header = None,
     bits: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The values are whole numbers below 2^bits, such as 48 or 64, not text."),
+        str | None, numeric("The values are whole numbers below 2^bits, such as 48 or 64, not text.")
     ] = None,
     most_bytes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="The longest text to find whole, in bytes of UTF-8, such as 64 for addresses."
-        ),
+        str | None, numeric("The longest text to find whole, in bytes of UTF-8, such as 64 for addresses.")
     ] = None,
     alphabet: Annotated[
         str | None,
@@ -43,9 +39,7 @@ def command(
         Path | None,
         typer.Option(help="A file with one public value a line, such as a dictionary; they need fewer users."),
     ] = None,
-    rounds: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The number of rounds; chosen by the expected error without.")
-    ] = None,
+    rounds: Annotated[str | None, numeric("The number of rounds; chosen by the expected error without.")] = None,
     out: TableFile = None,
     json: Json = False,
     force: Force = False,

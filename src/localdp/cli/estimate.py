@@ -19,7 +19,8 @@ from localdp.cli.options import (
     ReportsPerPerson,
     TableFile,
     Top,
-    completion,
+    among,
+    numeric,
 )
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ def command(
     aggregate: AggregateFile,
     prior: PriorName = "auto",
     method: Annotated[
-        str | None,
-        typer.Option(
-            help="How to fit one of the paper's priors, such as power-law: mean-variance or mle.",
-            autocompletion=completion(METHODS),
-        ),
+        str | None, among(METHODS, "How to fit one of the paper's priors, such as power-law: mean-variance or mle.")
     ] = None,
     ordered: Annotated[
         bool, typer.Option("--ordered", help="The items are in an order: ages, prices, ratings.")
@@ -55,10 +52,7 @@ def command(
     ] = None,
     reports_per_person: ReportsPerPerson = "1",
     level: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER", help="The probability with which an interval of the table holds the true frequency."
-        ),
+        str, numeric("The probability with which an interval of the table holds the true frequency.")
     ] = "0.9",
     summary: Annotated[
         bool,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of, numeric
 
 
 def command(
@@ -24,14 +24,10 @@ def command(
         typer.Option(help="The file with all items that there are: .csv, .parquet, .arrow, or .txt with one a line."),
     ] = None,
     size: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Instead of --items: the number of items, which are 0, 1, 2 and so on."),
+        str | None, numeric("Instead of --items: the number of items, which are 0, 1, 2 and so on.")
     ] = None,
-    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many to find, at most 1,000.")] = "16",
-    largest: Annotated[
-        str,
-        typer.Option(metavar="NUMBER", help="The most items of a combination, at most 10; 1 finds single items."),
-    ] = "4",
+    top: Annotated[str, numeric("How many to find, at most 1,000.")] = "16",
+    largest: Annotated[str, numeric("The most items of a combination, at most 10; 1 finds single items.")] = "4",
     other: Annotated[
         str | None, typer.Option(help="A catch-all item, which stands for every item that is not listed.")
     ] = None,

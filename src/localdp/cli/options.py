@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,16 @@ def budget_of(epsilon: str) -> float:
         return number(epsilon, "--epsilon", "a number above 0 and at most 16, such as 1")
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}; `localdp advise` helps to choose one") from None
+
+
+def numeric(text: str, *names: str) -> Any:
+    """An option that takes a number. It comes as text, so that what is wrong with it is said as everywhere."""
+    return typer.Option(*names, metavar="NUMBER", help=text)
+
+
+def among(choices: Sequence[str], text: str, *names: str) -> Any:
+    """An option that takes one of these words, which shells complete."""
+    return typer.Option(*names, help=text, autocompletion=completion(choices))
 
 
 def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
@@ -64,24 +74,13 @@ TableFile = Annotated[
     ),
 ]
 AggregateFile = Annotated[Path, typer.Argument(help="The aggregate file that `localdp aggregate` wrote.")]
-Top = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBER", help="Show this number of the most frequent items, or all if there are fewer."),
-]
+Top = Annotated[str | None, numeric("Show this number of the most frequent items, or all if there are fewer.")]
 ReportsPerPerson = Annotated[
     str,
-    typer.Option(
-        "--reports-per-person",
-        metavar="NUMBER",
-        help="How many reports each person sent, if the same people reported on several days, such as 7; or a range "
+    numeric(
+        "How many reports each person sent, if the same people reported on several days, such as 7; or a range "
         "such as 1-7, if it is not known.",
+        "--reports-per-person",
     ),
 ]
-PriorName = Annotated[
-    str,
-    typer.Option(
-        "--prior",
-        help=f"The prior: {', '.join(PRIORS[:-1])} or {PRIORS[-1]}.",
-        autocompletion=completion(PRIORS),
-    ),
-]
+PriorName = Annotated[str, among(PRIORS, f"The prior: {', '.join(PRIORS[:-1])} or {PRIORS[-1]}.", "--prior")]

@@ -8,18 +8,14 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import DATASETS, Column, completion
+from localdp.cli.options import DATASETS, Column, among, numeric
 
 PAPER = ("retail", "kosarak")
 
 
 def command(
     dataset: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="retail, kosarak (a surrogate) or kosarak-100k; may be given several times.",
-            autocompletion=completion(DATASETS),
-        ),
+        list[str] | None, among(DATASETS, "retail, kosarak (a surrogate) or kosarak-100k; may be given several times.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -29,10 +25,7 @@ def command(
         ),
     ] = None,
     column: Column = None,
-    trials: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The number of trials of each experiment (24; 3 if quick)."),
-    ] = None,
+    trials: Annotated[str | None, numeric("The number of trials of each experiment (24; 3 if quick).")] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder to write; it must not hold anything else.")
     ] = Path("localdp-reproduction"),
