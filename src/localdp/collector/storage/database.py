@@ -6,9 +6,10 @@ uploads at once, reading many at once, and locks.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -146,12 +147,30 @@ class Database(ABC):
     def writing(self) -> AbstractContextManager[Session]:
         """A transaction that may change things. When its block has ended, the changes are on the disk."""
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[Session]:
+    def __init__(self) -> None:
+        self._local = threading.local()
+        """What each thread has of its own: its connection, and the transaction that reads, while there is one."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
         """A transaction that changes nothing, and sees the database as it was at its first statement.
 
         Inside another one of the same thread, it is that one.
         """
+        under_way: Session | None = getattr(self._local, "session", None)
+        if under_way is not None:
+            yield under_way
+            return
+        with self._snapshot() as session:
+            self._local.session = session
+            try:
+                yield session
+            finally:
+                self._local.session = None
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Session]:
+        """A new transaction that changes nothing, on the connection of this thread."""
 
     @abstractmethod
     def used(self, session: Session) -> int:
