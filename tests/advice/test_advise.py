@@ -41,7 +41,7 @@ def test_predictions_are_those_of_simulation(epsilon):
         raw, calibrated = np.mean(errors, axis=0)
         assert option.standard_error == pytest.approx(math.sqrt(raw), rel=0.03)
         assert option.raw_error == pytest.approx(raw, rel=0.03)
-        assert option.calibrated_error == pytest.approx(calibrated, rel=0.15)
+        assert option.calibrated_rms**2 == pytest.approx(calibrated, rel=0.15)
 
 
 @pytest.mark.parametrize("share", SHARES)

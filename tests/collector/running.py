@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 
 import localdp as ldp
-from localdp.collector.collections import requested
+from localdp.collector.requests import requested_plan
 from localdp.collector.server import bound, config
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
@@ -63,9 +63,8 @@ class Running:
 
     def created_long_ago(self, **asked):
         """A collection that was created in 1970, so that it may have ended since: its plan."""
-        plan, terms = requested(
-            {"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, "minimum": 1, **asked}, most_items=1_000
-        )
+        body = {"items": ITEMS, "mechanism": "grr", "epsilon": 2.0, "minimum": 1, **asked}
+        plan, terms = requested_plan(body, Settings())
         assert self.service.writer.run(lambda session: self.service.collections.add(session, plan, terms, 0))
         return plan
 

@@ -353,13 +353,14 @@ def test_a_revoked_token_in_the_environment_is_told(tmp_path, monkeypatch, caplo
 
 @pytest.mark.parametrize("bad", ["te\u202ea", "te\u200ba", "\u2066tea", "tea\x07", "te\xada", "\ufefftea"])
 def test_items_that_cannot_be_seen_are_refused(bad):
-    from localdp.collector.collections import requested
+    from localdp.collector.requests import requested_plan
+    from localdp.collector.settings import Settings
 
     with pytest.raises(Problem, match="cannot be seen") as caught:
-        requested({"items": ["tea", bad], "epsilon": 1.0}, 100)
+        requested_plan({"items": ["tea", bad], "epsilon": 1.0}, Settings())
     assert caught.value.code == "invisible-characters"
-    plan, _ = requested(
-        {"items": ["tea", "👩\u200d🌾", "\u0645\u06cc\u200c\u062e\u0648", "line\nbreak"], "epsilon": 1.0}, 100
+    plan, _ = requested_plan(
+        {"items": ["tea", "👩\u200d🌾", "\u0645\u06cc\u200c\u062e\u0648", "line\nbreak"], "epsilon": 1.0}, Settings()
     )
     assert plan.domain.size == 4
 

@@ -13,6 +13,8 @@ from test_serve_command import served
 from localdp.collector import demo
 from localdp.collector.answers.fitted import merged
 from localdp.collector.answers.history import answer_history
+from localdp.collector.answers.queries import HistoryQuery
+from localdp.collector.answers.released import Blocks
 from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.collector.storage import aggregates
@@ -77,7 +79,10 @@ def test_the_lines_of_the_history_agree_with_the_table():
     for day in range(demo.PAST_DAYS):
         held = rng.multinomial(demo.USERS_A_DAY, demo.popularity(day / demo.PAST_DAYS))
         days[first + timedelta(days=day)] = plan.simulate(held, seed=day)
-    lines = answer_history(plan, days, minimum=demo.TERMS.minimum).content()
+    blocks = Blocks(
+        tuple((day,) for day in days), lambda block: days[block[0]], {day: one.n for day, one in days.items()}
+    )
+    lines = answer_history(plan, blocks, HistoryQuery(), demo.TERMS.minimum).content()
     table = merged(plan, days.values()).estimate().calibrate()
     overall = dict(zip(plan.domain.items, table.shares.tolist(), strict=True))
     moving = {plan.domain.items[place] for place in demo._TRENDS}

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import EstimatesQuery, Released, Remembering, answer_estimates, fit, merged
+from localdp.collector.answers.estimates import answer_estimates
+from localdp.collector.answers.fitted import Remembering, fit, merged
+from localdp.collector.answers.queries import EstimatesQuery
+from localdp.collector.answers.released import Released
 from localdp.errors import InvalidInputError, TooFewReportsError
 
 ITEMS = ["tea", "mil,k", 'wa"ter', "7", "süß"]
@@ -24,7 +27,7 @@ def aggregate():
 
 def _document(aggregate, **parameters):
     answer = answer_estimates(aggregate, EstimatesQuery.read(parameters))
-    return json.loads(answer.render().body)
+    return json.loads(answer.rendered("json").body)
 
 
 def test_the_document_has_the_numbers_of_the_library(aggregate):
@@ -66,15 +69,15 @@ def test_reports_of_the_same_people_are_not_those_of_more_people():
 
 def test_all_formats_hold_the_same_table(aggregate):
     answers = {kind: answer_estimates(aggregate, EstimatesQuery(format=kind)) for kind in ("json", "csv", "arrow")}
-    items = json.loads(answers["json"].render().body)["items"]
-    rows = list(csv.reader(io.StringIO(answers["csv"].render().body.decode())))
+    items = json.loads(answers["json"].rendered("json").body)["items"]
+    rows = list(csv.reader(io.StringIO(answers["csv"].rendered("csv").body.decode())))
     assert rows[0] == [*items, "note"]
     assert [row[-1] for row in rows[2:]] == [""] * (len(ITEMS) - 1)
     assert [row[0] for row in rows[1:]] == ITEMS
     assert [float(row[3]) for row in rows[1:]] == items["frequency"]
-    with pa.ipc.open_file(answers["arrow"].render().body) as file:
+    with pa.ipc.open_file(answers["arrow"].rendered("arrow").body) as file:
         assert file.read_all().to_pydict() == items
-    media = {kind: answer.render().media_type for kind, answer in answers.items()}
+    media = {kind: answer.rendered(kind).media_type for kind, answer in answers.items()}
     assert media == {
         "json": "application/json",
         "csv": "text/csv; charset=utf-8",
@@ -123,7 +126,7 @@ def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate)
     (warning,) = answer.warnings
     assert warning.startswith("3 reports look forged, and are left out; suspects=in counts those that are released")
     assert warning.endswith("Together they can add at most 6.94 users to one item")
-    document = answer.document()
+    document = answer.content()
     assert document["suspect_reports"] == 3
     assert (document["released"]["n_without_suspects"], document["released"]["n_with_suspects"]) == (10_000, 10_003)
 
@@ -149,7 +152,7 @@ def test_an_answer_about_41270_items_is_valid_json_of_moderate_size():
     held = (2_000_000 / (np.arange(d) + 10)).astype(np.int64)
     n, mechanism = int(held.sum()), plan.mechanism
     counts = rng.binomial(held, mechanism.p_star) + rng.binomial(n - held, mechanism.q_star)
-    body = answer_estimates(ldp.Aggregate(plan, counts, n), EstimatesQuery(prior="power-law")).render().body
+    body = answer_estimates(ldp.Aggregate(plan, counts, n), EstimatesQuery(prior="power-law")).rendered("json").body
     items = json.loads(body)["items"]
     assert {len(column) for column in items.values()} == {d}
     assert len(body) < 110 * d

@@ -9,10 +9,23 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers import HistoryQuery, Remembering, answer_estimates, answer_history, fit, merged
+from localdp.collector.answers.estimates import answer_estimates
+from localdp.collector.answers.fitted import Remembering, fit, merged
+from localdp.collector.answers.history import answer_history as answer_blocks
+from localdp.collector.answers.queries import HistoryQuery
+from localdp.collector.answers.released import Blocks
 from localdp.errors import InvalidInputError, TooFewReportsError, UnknownItemError
 
 PLAN = ldp.Plan(["tea", "milk", 7, True], "oue", 3.0)
+
+
+def answer_history(plan, days, query=None, minimum=1, **options):
+    """The history of single days, each of which is a block by itself."""
+    reported = {day: aggregate.n for day, aggregate in days.items()}
+    blocks = tuple((day,) for day, n in reported.items() if n)
+    return answer_blocks(
+        plan, Blocks(blocks, lambda block: days[block[0]], reported), query or HistoryQuery(), minimum, **options
+    )
 
 
 def _day(day, month=11, year=2026):
@@ -40,7 +53,7 @@ def test_every_day_of_the_range_is_there_and_thin_days_are_withheld(days):
     assert overview["status"] == [full, full, "withheld", none, none, full, none, none, full]
     assert overview["n"].tolist() == [1_000, 1_000, 5, 0, 0, 1_000, 0, 0, 1_000]
     assert asked == [4_005, 4_000]  # the whole range for its top items, and all periods that are shown
-    series = json.loads(answer.render().body)["series"]
+    series = json.loads(answer.rendered("json").body)["series"]
     for item in series:
         for name, values in item.items():
             if name != "item":
@@ -54,7 +67,7 @@ def test_the_numbers_of_a_period_are_those_of_the_joint_history(days):
     shown = [days[_day(day)] if day in (1, 2, 6, 9) else empty for day in range(1, 10)]
     second = ldp.history(shown)[1]
     low, high = second.interval(0.8)
-    series = answer.document()["series"][0]
+    series = answer.content()["series"][0]
     assert series["frequency"][1] == pytest.approx(second.frequencies[1], abs=6e-4)
     assert (series["low"][1], series["high"][1]) == pytest.approx((low[1], high[1]), abs=6e-4)
     assert series["share"][1] == pytest.approx(second.shares[1], abs=6e-7)
@@ -63,9 +76,9 @@ def test_the_numbers_of_a_period_are_those_of_the_joint_history(days):
 
 def test_the_lines_agree_with_the_table_of_the_same_reports(days):
     full = {day: aggregate for day, aggregate in days.items() if aggregate.n == 1_000}
-    series = answer_history(PLAN, full, minimum=100).document()["series"]
+    series = answer_history(PLAN, full, minimum=100).content()["series"]
     whole = merged(PLAN, full.values())
-    table = answer_estimates(whole).document()["items"]
+    table = answer_estimates(whole).content()["items"]
     for line in series:
         shown = [share for share in line["share"] if share is not None]
         assert np.mean(shown) == pytest.approx(table["share"][table["item"].index(line["item"])], abs=1e-5)
@@ -76,7 +89,7 @@ def test_days_of_the_same_people_are_recognised_by_their_noise():
     day = plan.simulate([50] * 60, seed=1)
     answer = answer_history(plan, {_day(1): day, _day(2): day, _day(3): day}, minimum=100)
     assert "same people" in answer.remarks[0]
-    widths = np.array(answer.document()["series"][0]["share_high"]) - answer.document()["series"][0]["share_low"]
+    widths = np.array(answer.content()["series"][0]["share_high"]) - answer.content()["series"][0]["share_low"]
     low, high = day.estimate().calibrate(warn=False).interval(0.9)
     assert widths.mean() > 0.8 * float((high - low).mean()) / day.n
 
@@ -93,7 +106,7 @@ def test_what_was_fitted_is_remembered_until_counts_change_or_others_take_its_pl
     assert kept(second).n == 1_000
     assert kept(first) is not one  # three others came after it
     answer = answer_history(PLAN, days, minimum=100, fit=Remembering())
-    assert answer.document() == answer_history(PLAN, days, minimum=100).document()
+    assert answer.rendered("json") == answer_history(PLAN, days, minimum=100).rendered("json")
 
 
 def test_without_items_the_most_frequent_are_shown(days):
@@ -107,7 +120,7 @@ def test_weeks_merge_their_days_and_are_cut_at_the_ends_of_the_range(days):
     assert overview["from"] == ["2026-11-01", "2026-11-02", "2026-11-09"]
     assert overview["to"] == ["2026-11-01", "2026-11-08", "2026-11-09"]
     assert overview["n"].tolist() == [1_000, 2_005, 1_000]
-    raw = answer.document()["series"][0]["raw"][1]
+    raw = answer.content()["series"][0]["raw"][1]
     whole = sum(days[_day(day)].estimate().frequencies[0] for day in (2, 3, 6))
     assert raw == pytest.approx(whole, abs=6e-4)
 
@@ -137,7 +150,7 @@ def test_a_table_has_a_row_for_each_period_and_item(days):
     assert table["item"][:4] == ["tea", 7, "tea", 7]
     assert np.isnan(table["frequency"]).sum() == 10
     for kind in ("csv", "arrow"):
-        assert answer_history(PLAN, days, HistoryQuery(format=kind), minimum=100).render().body
+        assert answer_history(PLAN, days, minimum=100).rendered(kind).body
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from localdp.errors import (
     UnknownMechanismError,
 )
 from localdp.kernels import chunks, linear_hash
-from localdp.mechanisms import MECHANISMS, HadamardResponse, create
+from localdp.mechanisms import MECHANISMS, HadamardResponse, SymbolResponse, create
 from localdp.plan import Plan
 from localdp.randomness import keystream, thresholds
 
@@ -98,7 +98,7 @@ def test_a_set_of_symbols_supports_any_two_items_equally_often(size):
     items = np.arange(size, dtype=np.uint64)
     for bits in range(1, mechanism.degree + 1):
         for among in range(1, 1 << bits):
-            response = mechanism._response_of(bits, among)
+            response = SymbolResponse.private(1 << bits, 0.5, 64, among)
             hashed = linear_hash.linear_hash(mechanism.functions()[:, None], items, mechanism.degree, bits)
             supported = (hashed[:, None] ^ np.arange(1 << bits, dtype=np.uint64)[:, None] < among).reshape(-1, size)
             both = supported.T.astype(np.int64) @ supported

@@ -134,11 +134,6 @@ class Option:
         """The error after Calibrate for the one shape, or the highest for several."""
         return self.highest[1]
 
-    @property
-    def calibrated_error(self) -> float:
-        """The square of `calibrated_rms`, for comparisons with `ldp.metrics.estimation_error`."""
-        return self.calibrated_rms**2
-
     @cached_property
     def items_seen(self) -> dict[str, float]:
         """By the name of each shape, how many items exceed the significance threshold on average."""

@@ -64,11 +64,6 @@ class Shape:
     frequencies: Vector
     masses: Vector
 
-    @property
-    def prior(self) -> Fixed:
-        """The shape as a prior, for somebody who knows it beforehand."""
-        return Fixed(self.frequencies, self.masses)
-
 
 def shaped(like: Like, items: int, users: int) -> Shape:
     """The shape that `like` describes, for this number of items and users.

@@ -152,7 +152,10 @@ class _Detection:
         about = self._gaussian_users
         if about > LARGEST_EXACT_INTEGER:
             return math.ceil(about)
-        limit = smallest_true(self._seen_at_once, 0, _NO_LIMIT, self._limit(math.ceil(about)))
+        # What the smallest number of users with a limit detects, all numbers with that limit do.
+        limit = smallest_true(
+            lambda limit: self._seen(self._first(limit), limit), 0, _NO_LIMIT, self._limit(math.ceil(about))
+        )
         # With the limit before this one the item is not detected at once, but perhaps with some more users.
         before = max(limit - 1, 0)
         return smallest_true(lambda n: self._seen(n, before), self._first(before), self._first(limit), about)
@@ -168,10 +171,6 @@ class _Detection:
         if part > 0 and fewer < n:
             chance += part * (chance_above(limit, fewer + 1, n, p, q) - chance)
         return chance >= SEEN
-
-    def _seen_at_once(self, limit: int) -> bool:
-        """Whether the item is detected by the smallest number of users that has this limit, and so by all that do."""
-        return self._seen(self._first(limit), limit)
 
     def _limit(self, n: int) -> int:
         return count_threshold(n, self.mechanism.q_star, self._level)

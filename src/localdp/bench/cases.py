@@ -6,28 +6,17 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 import localdp as ldp
+from localdp.bench.peers import Peer
 from localdp.bench.timing import Timings, interleaved, seconds
 from localdp.kernels import dispatch, threads
 from localdp.types import Indices
 
 KERNELS = ("fast", "numpy")
 ONE_THREAD = "one thread"
-
-
-class Library(Protocol):
-    """Another library that can be measured; `localdp.bench.peers.Peer` is one."""
-
-    def run(self, protocol: str, users: int, size: int, epsilon: float) -> Timings:
-        """Run the protocol; return the seconds of privatize, aggregate and decode, each for all users together.
-
-        "decode" is work that is done once, whatever the number of users.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -83,16 +72,26 @@ def values_of(size: int, users: int) -> Indices:
     return np.random.default_rng(0).integers(0, size, users)
 
 
+def pipeline(plan: ldp.Plan, users: int, units: int) -> Callable[[], Timings]:
+    """A function that privatizes and aggregates once and returns the seconds for each unit."""
+    values = values_of(plan.domain.size, users)
+
+    def run() -> Timings:
+        made: list[ldp.Reports] = []
+        privatizing = seconds(lambda: made.append(plan.privatize(values)))
+        aggregating = seconds(lambda: plan.aggregate(made[0]))
+        return {"privatize": privatizing / units, "aggregate": aggregating / units}
+
+    return run
+
+
 def our_run(case: Case, kernels: str, thread_count: int) -> Callable[[], Timings]:
     """A function that runs the case once and returns the seconds for each user."""
-    plan, values = ldp.Plan(case.size, case.mechanism, case.epsilon), values_of(case.size, case.users)
+    once = pipeline(ldp.Plan(case.size, case.mechanism, case.epsilon), case.users, case.users)
 
     def run() -> Timings:
         with dispatch.kernels(kernels), _limited_to(thread_count):
-            made: list[ldp.Reports] = []
-            privatizing = seconds(lambda: made.append(plan.privatize(values)))
-            aggregating = seconds(lambda: plan.aggregate(made[0]))
-        return {"privatize": privatizing / case.users, "aggregate": aggregating / case.users}
+            return once()
 
     run()  # the first run compiles the kernels or loads them from disk, and is not counted
     return run
@@ -110,7 +109,7 @@ def _limited_to(thread_count: int) -> Iterator[None]:
             os.environ["LOCALDP_THREADS"] = before
 
 
-def peer_run(case: Case, peer: PeerProtocol, library: Library) -> Callable[[], Timings]:
+def peer_run(case: Case, peer: PeerProtocol, library: Peer) -> Callable[[], Timings]:
     """A function that runs the peer once and returns the seconds for each user.
 
     "decode" is work that a library does once, whatever the number of users. It is divided by our number of users, which
@@ -125,7 +124,7 @@ def peer_run(case: Case, peer: PeerProtocol, library: Library) -> Callable[[], T
     return run
 
 
-def measure(case: Case, libraries: Mapping[str, Library], rounds: int) -> dict[str, Timings]:
+def measure(case: Case, libraries: Mapping[str, Peer], rounds: int) -> dict[str, Timings]:
     """Seconds for each user, by side and step.
 
     The sides are: compiled kernels, NumPy kernels, each of these on one thread, and every peer by its label. The step

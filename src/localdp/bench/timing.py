@@ -17,7 +17,6 @@ TURN_SECONDS = 0.25
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How many seconds the action takes."""
     started = perf_counter()
     action()
     return perf_counter() - started

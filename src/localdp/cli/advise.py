@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, Plot
-from localdp.cli.typed import completion
+from localdp.cli.options import ONE_REPORT, Column, Force, Header, Json, Plot, among, budget_of, numeric
 
 if TYPE_CHECKING:
     from localdp.advice import Advice
@@ -31,28 +30,17 @@ def command(
     ] = None,
     column: Column = None,
     header: Header = None,
-    items: Annotated[str | None, typer.Option(metavar="NUMBER", help="The number of items.")] = None,
-    users: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The number of users; each holds one item.")
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
-        ),
-    ] = None,
+    items: Annotated[str | None, numeric("The number of items.")] = None,
+    users: Annotated[str | None, numeric("The number of users; each holds one item.")] = None,
+    epsilon: Annotated[str | None, ONE_REPORT] = None,
     once: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="For people who are asked again and again: the privacy budget of one report alone, below --epsilon, "
-            "which then holds for all their reports together.",
+        numeric(
+            "For people who are asked again and again: the privacy budget of one report alone, below --epsilon, "
+            "which then holds for all their reports together."
         ),
     ] = None,
-    set_size: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="For people who hold sets of items, usually of at most this many."),
-    ] = None,
+    set_size: Annotated[str | None, numeric("For people who hold sets of items, usually of at most this many.")] = None,
     scale: Annotated[
         str | None,
         typer.Option(
@@ -83,10 +71,9 @@ def command(
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(
-            help=f"How frequencies are distributed: {', '.join(SHAPES)}, or a FIMI file. Without it, several are "
-            "tried.",
-            autocompletion=completion(SHAPES),
+        among(
+            SHAPES,
+            f"How frequencies are distributed: {', '.join(SHAPES)}, or a FIMI file. Without it, several are tried.",
         ),
     ] = None,
     out: Annotated[
@@ -115,9 +102,7 @@ def command(
     Example: localdp advise --items 5000 --users 200000 --smallest-share 1%
     """
     from localdp.advice import advise
-    from localdp.cli.answers import read_answers
-    from localdp.cli.output import check_outputs, is_standard, save_plot, write
-    from localdp.cli.typed import budget_of
+    from localdp.cli.output import check_outputs, is_standard, read_answers, save_plot, write
     from localdp.errors import InvalidInputError
     from localdp.reading import optional_number, whole_number
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import Force, PlanFile
-from localdp.cli.typed import completion
+from localdp.cli.options import Force, PlanFile, among
+from localdp.engines import ENGINES
 from localdp.reading import one_of
 
 if TYPE_CHECKING:
     from localdp.engines.base import CountedFiles
     from localdp.plan import Aggregate, Plan
 
-ENGINES = ("local", "dask", "spark")
 BAD = ("fail", "skip")
 _NAMED = 6  # files that are named one by one in what is printed
 
@@ -41,11 +40,7 @@ def command(
         ),
     ] = False,
     engine: Annotated[
-        str,
-        typer.Option(
-            help="Where to count: local (the processors of this machine), dask or spark.",
-            autocompletion=completion(ENGINES),
-        ),
+        str, among(ENGINES, "Where to count: local (the processors of this machine), dask or spark.")
     ] = "local",
     cluster: Annotated[
         str | None,
@@ -56,11 +51,7 @@ def command(
         ),
     ] = None,
     bad: Annotated[
-        str,
-        typer.Option(
-            help="Rows that are not reports of the plan: fail, or skip and count them (Parquet and Arrow only).",
-            autocompletion=completion(BAD),
-        ),
+        str, among(BAD, "Rows that are not reports of the plan: fail, or skip and count them (Parquet and Arrow only).")
     ] = "fail",
     force: Force = False,
 ) -> None:

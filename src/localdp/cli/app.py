@@ -12,6 +12,7 @@ import errno
 import os
 import sys
 import warnings
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,32 +20,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from localdp.cli import (
-    advise,
-    aggregate,
-    apply,
-    backup,
-    bench,
-    compare,
-    demo,
-    describe,
-    discover,
-    estimate,
-    hitters,
-    itemsets,
-    plan,
-    privatize,
-    pull,
-    report,
-    reproduce,
-    restore,
-    serve,
-    studies,
-)
 from localdp.cli.output import fail, note
 from localdp.cli.signals import received
 from localdp.errors import LocalDPError
 
+COMMANDS = (
+    *("demo", "advise", "plan", "privatize", "report", "aggregate", "estimate", "hitters", "compare", "discover"),
+    *("itemsets", "serve", "studies", "apply", "describe", "pull", "backup", "restore", "reproduce", "bench"),
+)
+"""The commands, each in the file of its name, in the order of `localdp --help`."""
 INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__  # some versions of typer carry their own click: take the class from it
 
@@ -79,29 +63,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (
-    demo,
-    advise,
-    plan,
-    privatize,
-    report,
-    aggregate,
-    estimate,
-    hitters,
-    compare,
-    discover,
-    itemsets,
-    serve,
-    studies,
-    apply,
-    describe,
-    pull,
-    backup,
-    restore,
-    reproduce,
-    bench,
-):
-    app.command(module.__name__.rpartition(".")[2], cls=_Command)(module.command)
+for name in COMMANDS:
+    app.command(name, cls=_Command)(import_module(f"localdp.cli.{name}").command)
 
 
 @app.callback(invoke_without_command=True)

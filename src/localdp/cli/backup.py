@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Force
+from localdp.cli.options import Database, Force
 from localdp.cli.remote import check_installed
 
 
 def command(
     out: Annotated[Path, typer.Argument(help="The file to write.")],
-    db: Annotated[str, typer.Option(help="The database: a file of SQLite.", envvar="LOCALDP_DB")] = "localdp.db",
+    db: Database = "localdp.db",
     force: Force = False,
 ) -> None:
     """Copy the database of a collector, which may go on meanwhile.

@@ -7,18 +7,15 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Force
+from localdp.cli.options import Force, among
 from localdp.cli.remote import check_installed
-from localdp.cli.typed import completion
 
 FORMS = ("notice", "page", "types")
 
 
 def command(
     file: Annotated[Path, typer.Argument(help="The file of surveys, in TOML.")],
-    form: Annotated[
-        str, typer.Option("--as", help="What to write: notice, page or types.", autocompletion=completion(FORMS))
-    ],
+    form: Annotated[str, among(FORMS, "What to write: notice, page or types.", "--as")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; - is standard output.")] = Path("-"),
     force: Force = False,
 ) -> None:

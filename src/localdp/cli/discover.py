@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, TableFile
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of, numeric
 
 
 def command(
@@ -17,19 +17,15 @@ def command(
             help="A .csv, .parquet or .arrow file with one value for each user, or - for CSV on standard input."
         ),
     ],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
-    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many values to find, at most 1,000.")] = "20",
+    epsilon: Annotated[str, EVERY_USER],
+    top: Annotated[str, numeric("How many values to find, at most 1,000.")] = "20",
     column: Column = None,
     header: Header = None,
     bits: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The values are whole numbers below 2^bits, such as 48 or 64, not text."),
+        str | None, numeric("The values are whole numbers below 2^bits, such as 48 or 64, not text.")
     ] = None,
     most_bytes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="The longest text to find whole, in bytes of UTF-8, such as 64 for addresses."
-        ),
+        str | None, numeric("The longest text to find whole, in bytes of UTF-8, such as 64 for addresses.")
     ] = None,
     alphabet: Annotated[
         str | None,
@@ -43,9 +39,7 @@ def command(
         Path | None,
         typer.Option(help="A file with one public value a line, such as a dictionary; they need fewer users."),
     ] = None,
-    rounds: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The number of rounds; chosen by the expected error without.")
-    ] = None,
+    rounds: Annotated[str | None, numeric("The number of rounds; chosen by the expected error without.")] = None,
     out: TableFile = None,
     json: Json = False,
     force: Force = False,
@@ -59,7 +53,6 @@ def command(
     """
     from localdp import files
     from localdp.cli.output import check_inputs, check_outputs, progress, show, write
-    from localdp.cli.typed import budget_of
     from localdp.discovery import discover
     from localdp.reading import whole_number
 

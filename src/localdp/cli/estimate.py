@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,19 +19,19 @@ from localdp.cli.options import (
     ReportsPerPerson,
     TableFile,
     Top,
+    among,
+    numeric,
 )
-from localdp.cli.typed import completion
+
+if TYPE_CHECKING:
+    from localdp.structures import Structure
 
 
 def command(
     aggregate: AggregateFile,
     prior: PriorName = "auto",
     method: Annotated[
-        str | None,
-        typer.Option(
-            help="How to fit one of the paper's priors, such as power-law: mean-variance or mle.",
-            autocompletion=completion(METHODS),
-        ),
+        str | None, among(METHODS, "How to fit one of the paper's priors, such as power-law: mean-variance or mle.")
     ] = None,
     ordered: Annotated[
         bool, typer.Option("--ordered", help="The items are in an order: ages, prices, ratings.")
@@ -52,10 +52,7 @@ def command(
     ] = None,
     reports_per_person: ReportsPerPerson = "1",
     level: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER", help="The probability with which an interval of the table holds the true frequency."
-        ),
+        str, numeric("The probability with which an interval of the table holds the true frequency.")
     ] = "0.9",
     summary: Annotated[
         bool,
@@ -74,7 +71,6 @@ def command(
     import numpy as np
 
     from localdp.cli.output import check_outputs, give, save_plot, show, write
-    from localdp.cli.structures import chosen_structure
     from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
     from localdp.reading import number, one_of, reports_range, whole_number
@@ -96,7 +92,7 @@ def command(
             raise InvalidInputError("the tables of a questionnaire are estimated together: give no option but --table")
         give(of_survey[0], json, of_survey[1], out)
         return
-    structure = chosen_structure(ordered, crossed, like)
+    structure = _structure(ordered, crossed, like)
     estimate = Aggregate.load(aggregate).estimate(reports_per_person=repeats)
     calibrated = estimate.calibrate(prior, method, structure=structure)
     figures = calibrated.summary(probability)
@@ -118,3 +114,24 @@ def command(
     show(table if calibrated.in_order else table.largest("calibrated", rows), json, calibrated.notes, out)
     if figures and not summary and not json and out is None:
         show(summed_up, json)
+
+
+def _structure(ordered: bool, crossed: str | None, like: Path | None) -> Structure | None:
+    """The structure that --ordered, --crossed and --like describe; None if none was given."""
+    import re
+
+    from localdp.errors import InvalidInputError
+    from localdp.plan import Aggregate
+    from localdp.structures import Crossed, Like, Ordered
+
+    if ordered + (crossed is not None) + (like is not None) > 1:
+        raise InvalidInputError("give one of --ordered, --crossed and --like: items have one structure")
+    if ordered:
+        return Ordered()
+    if crossed is not None:
+        if not re.fullmatch(r"[0-9]{1,7}(x[0-9]{1,7}){1,2}", crossed):
+            raise InvalidInputError(f"--crossed is the size of a table, such as 5x8 or 5x8x3, not {crossed!r:.40}")
+        return Crossed(tuple(int(size) for size in crossed.split("x")))
+    if like is not None:
+        return Like(Aggregate.load(like).estimate())
+    return None

@@ -17,8 +17,8 @@ from localdp.cli.options import (
     ReportsPerPerson,
     TableFile,
     Top,
+    among,
 )
-from localdp.cli.typed import completion
 
 
 def command(
@@ -33,10 +33,7 @@ def command(
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(
-            help="mean: frequency above the threshold (the default); f1: best F-score; fdr: few false ones.",
-            autocompletion=completion(RULES),
-        ),
+        among(RULES, "mean: frequency above the threshold (the default); f1: best F-score; fdr: few false ones."),
     ] = None,
     fdr: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Column, Force, Header, Json, TableFile
+from localdp.cli.options import EVERY_USER, Column, Force, Header, Json, TableFile, budget_of, numeric
 
 
 def command(
@@ -18,20 +18,16 @@ def command(
             "one user on each line, or - for CSV on standard input."
         ),
     ],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The privacy budget of every user.")],
+    epsilon: Annotated[str, EVERY_USER],
     items: Annotated[
         Path | None,
         typer.Option(help="The file with all items that there are: .csv, .parquet, .arrow, or .txt with one a line."),
     ] = None,
     size: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Instead of --items: the number of items, which are 0, 1, 2 and so on."),
+        str | None, numeric("Instead of --items: the number of items, which are 0, 1, 2 and so on.")
     ] = None,
-    top: Annotated[str, typer.Option(metavar="NUMBER", help="How many to find, at most 1,000.")] = "16",
-    largest: Annotated[
-        str,
-        typer.Option(metavar="NUMBER", help="The most items of a combination, at most 10; 1 finds single items."),
-    ] = "4",
+    top: Annotated[str, numeric("How many to find, at most 1,000.")] = "16",
+    largest: Annotated[str, numeric("The most items of a combination, at most 10; 1 finds single items.")] = "4",
     other: Annotated[
         str | None, typer.Option(help="A catch-all item, which stands for every item that is not listed.")
     ] = None,
@@ -53,7 +49,6 @@ def command(
     from localdp import sets as survey
     from localdp.cli.output import check_inputs, check_no_columns, check_outputs, give, progress
     from localdp.cli.plan import items_in, number_of
-    from localdp.cli.typed import budget_of
     from localdp.domain import Domain
     from localdp.errors import InvalidInputError, UnknownItemError
     from localdp.item_sets import ItemSets

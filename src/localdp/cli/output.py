@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from localdp.datasets import Dataset
     from localdp.plan import Plan
     from localdp.table import Table
 
@@ -82,6 +83,24 @@ def read_plan(path: Path) -> Plan:
         return Plan.from_json(path.read_bytes())
     except PlanError as error:
         raise PlanError(f"{path}: {error}; `localdp plan` writes a plan file") from error
+
+
+def read_answers(path: Path, column: str | None, header: bool | None) -> Dataset:
+    """The frequencies of answers that were collected before, without privacy: a column, one value for each user."""
+    import numpy as np
+
+    from localdp import files
+    from localdp.datasets import Dataset
+    from localdp.errors import DataFileError
+
+    files.format_of(path)
+    check_inputs(path)
+    counts = np.array(sorted(files.tally(path, column, header=header).values(), reverse=True), np.int64)
+    if counts.size < 2:
+        raise DataFileError(f"{path} has fewer than two different values in that column, so there is nothing to ask")
+    name = "standard input" if is_standard(path) else path.name
+    note = f"{name}: {counts.size:,} items, {int(counts.sum()):,} users."
+    return Dataset(name, counts, note)
 
 
 def check_inputs(*paths: Path) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import MECHANISMS, Column, Force, Header
-from localdp.cli.typed import completion
+from localdp.cli.options import MECHANISMS, ONE_REPORT, Column, Force, Header, among, budget_of, numeric
 
 if TYPE_CHECKING:
     from localdp.items import Item
@@ -26,10 +25,7 @@ def command(
         ),
     ] = None,
     size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Instead of a file: the number of items, which are then 0, 1, 2 and so on."
-        ),
+        str | None, numeric("Instead of a file: the number of items, which are then 0, 1, 2 and so on.")
     ] = None,
     scale: Annotated[
         str | None,
@@ -45,38 +41,24 @@ def command(
             help="Instead of items: a .toml or .json file that describes several questions, with their epsilon.",
         ),
     ] = None,
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="The privacy budget of one report, above 0 and at most 16."
-        ),
-    ] = "1",
+    epsilon: Annotated[str, ONE_REPORT] = "1",
     once: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Ask again and again: --epsilon is then for all reports of a device, and this smaller budget for one.",
-        ),
+        numeric("Ask again and again: --epsilon is then for all reports of a device, and this smaller budget for one."),
     ] = None,
     mechanism: Annotated[
         str,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            help=f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}. "
+        among(
+            (*MECHANISMS, "oue+sue", "sue+oue", "privset", "wave"),
+            f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}. "
             "With --once: auto, grr, sue, oue, oue+sue or sue+oue. With --set-size: also privset. With --scale: also "
             "wave.",
-            autocompletion=completion((*MECHANISMS, "oue+sue", "sue+oue", "privset", "wave")),
+            "--mechanism",
+            "-m",
         ),
     ] = "auto",
-    answers: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="For dbit: the number of items that each user answers for."),
-    ] = None,
-    set_size: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Every user holds a set of items, usually of at most this many."),
-    ] = None,
+    answers: Annotated[str | None, numeric("For dbit: the number of items that each user answers for.")] = None,
+    set_size: Annotated[str | None, numeric("Every user holds a set of items, usually of at most this many.")] = None,
     other: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +82,6 @@ def command(
     Example: localdp plan items.csv --other "something else" -o plan.json
     """
     from localdp.cli.output import WIDTH, is_standard, say, shown, write_text
-    from localdp.cli.typed import budget_of
     from localdp.errors import InvalidInputError
     from localdp.formats.atomic_write import check_writable
     from localdp.plan import Plan

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.cli import questionnaires
-from localdp.cli.options import Column, Force, Header, PlanFile
-from localdp.cli.typed import completion
+from localdp.cli.options import Column, Force, Header, PlanFile, among
 
 if TYPE_CHECKING:
     from localdp.held import Held
@@ -44,11 +43,7 @@ def command(
     column: Column = None,
     header: Header = None,
     unknown: Annotated[
-        str,
-        typer.Option(
-            help="Values that are not in the plan: fail, or drop and count them (which tells who they are).",
-            autocompletion=completion(UNKNOWN),
-        ),
+        str, among(UNKNOWN, "Values that are not in the plan: fail, or drop and count them (which tells who they are).")
     ] = "fail",
     separator: Annotated[
         str, typer.Option(help="For plans with sets: what stands between the items of one cell.")

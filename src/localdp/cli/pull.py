@@ -61,7 +61,7 @@ def _rows(study: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, ...]
     """The rows of a study, as the view `latest_estimates` has them."""
     import numpy as np
 
-    from localdp.collector.answers.flat import flat_rows
+    from localdp.collector.answers.results import flat_rows
     from localdp.table import Table
 
     def column(name: str, values: list[Any]) -> Any:

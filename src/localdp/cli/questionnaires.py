@@ -87,7 +87,6 @@ def _typed(question: Any, value: Any) -> Any:
 
 
 def aggregate(reports: list[Path], survey: Questionnaire, out: Path, repeated: bool, force: bool) -> None:
-    """Add up reports and saved aggregates."""
     import typer
 
     from localdp.errors import InvalidInputError, PlanMismatchError

@@ -22,7 +22,6 @@ HERE = "http://127.0.0.1:8321"
 
 
 def collector_at(url: str, token: str) -> Collector:
-    """The collector at an address."""
     check_installed()
     from localdp.surveys import Collector
 

@@ -8,19 +8,14 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import DATASETS, Column
-from localdp.cli.typed import completion
+from localdp.cli.options import DATASETS, Column, among, numeric
 
 PAPER = ("retail", "kosarak")
 
 
 def command(
     dataset: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="retail, kosarak (a surrogate) or kosarak-100k; may be given several times.",
-            autocompletion=completion(DATASETS),
-        ),
+        list[str] | None, among(DATASETS, "retail, kosarak (a surrogate) or kosarak-100k; may be given several times.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -30,10 +25,7 @@ def command(
         ),
     ] = None,
     column: Column = None,
-    trials: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The number of trials of each experiment (24; 3 if quick)."),
-    ] = None,
+    trials: Annotated[str | None, numeric("The number of trials of each experiment (24; 3 if quick).")] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder to write; it must not hold anything else.")
     ] = Path("localdp-reproduction"),
@@ -46,8 +38,7 @@ def command(
     import shlex
 
     from localdp import datasets
-    from localdp.cli.answers import read_answers
-    from localdp.cli.output import progress
+    from localdp.cli.output import progress, read_answers
     from localdp.errors import InvalidInputError
     from localdp.reading import one_of, whole_number
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from localdp.cli.options import Force
+from localdp.cli.options import Database, Force
 from localdp.cli.remote import check_installed
 
 
 def command(
     copy: Annotated[Path, typer.Argument(help="The file that `localdp backup` wrote.")],
-    db: Annotated[str, typer.Option(help="The database: a file of SQLite.", envvar="LOCALDP_DB")] = "localdp.db",
+    db: Database = "localdp.db",
     force: Force = False,
 ) -> None:
     """Put a copy in the place of the database of a collector that is stopped.

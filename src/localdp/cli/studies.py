@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from localdp.cli.options import Json
+from localdp.cli.options import Json, completion
 from localdp.cli.remote import HERE, Token, Url, collector_at
-from localdp.cli.typed import completion
 
 ACTIONS = ("list", "trial", "clone", "begin", "correct", "close", "reopen", "archive", "share", "delete")
 

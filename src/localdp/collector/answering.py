@@ -15,24 +15,15 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from localdp.collector.answers import (
-    Blocks,
-    DifferenceAnswer,
-    DifferenceQuery,
-    EstimatesAnswer,
-    EstimatesQuery,
-    Fitted,
-    HistoryQuery,
-    Released,
-    Remembering,
-    Rendered,
-    SegmentsAnswer,
-    answer_estimates,
-    answer_history,
-    answer_prior,
-    answer_progress,
-    merged,
-)
+from localdp.collector.answers.difference import DifferenceAnswer
+from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer, answer_estimates
+from localdp.collector.answers.fitted import Fitted, Remembering, merged
+from localdp.collector.answers.history import answer_history
+from localdp.collector.answers.prior import answer_prior
+from localdp.collector.answers.progress import ProgressAnswer
+from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
+from localdp.collector.answers.released import Blocks, Released
+from localdp.collector.answers.rendering import Rendered
 from localdp.collector.collections import Collection, iso_moment
 from localdp.collector.folding import Folder
 from localdp.collector.problems import invalid
@@ -69,9 +60,8 @@ class Answering:
 
     def estimates(self, collection: Collection, query: EstimatesQuery) -> Rendered:
         """The estimates of a range of days, in the format that was asked for."""
-        if query.by is not None:
-            return self.by_segment(collection, query).rendered(query.format)
-        return self.answer(collection, query).render()
+        answer = self.answer if query.by is None else self.by_segment
+        return answer(collection, query).rendered(query.format)
 
     def by_segment(self, collection: Collection, query: EstimatesQuery) -> SegmentsAnswer:
         """The estimates of every segment, each of which learns from the others how its people may be."""
@@ -79,15 +69,13 @@ class Answering:
             raise invalid("this collection has no segments: they are listed when it is created")
         since = self._count(collection)
         with self._database.reading() as session:
-            seen = _seen(session, collection, query.first, query.last, since)
-            seen.released.check()
+            seen = _released(session, collection, query.first, query.last, since)
             blocks: dict[str, list[Day]] = defaultdict(list)
             for block in (*seen.blocks, *(seen.suspects if query.suspects else ())):
                 blocks[segment_of(block)].extend(block)
             counted = {label: _merged(session, collection, days) for label, days in blocks.items()}
-        labels = (*collection.terms.segments, "")
         made = []
-        for label in labels:
+        for label in (*collection.terms.segments, ""):
             if label not in counted:
                 continue
             others = merged(collection.plan, (one for name, one in counted.items() if name != label))
@@ -101,14 +89,17 @@ class Answering:
 
     def answer(self, collection: Collection, query: EstimatesQuery) -> EstimatesAnswer:
         """The estimates of a range of days."""
-        since = self._count(collection)
-        with self._database.reading() as session:
-            seen = _seen(session, collection, query.first, query.last, since)
-            seen.released.check()
-            whole = _merged(session, collection, seen.days(suspects=query.suspects))
+        whole, released = self._whole(collection, query)
         with self._one_at_a_time[collection.id]:
             fitted = self._fit(whole, query.prior, reports=query.reports_per_person)
-        return answer_estimates(whole, query, fitted=fitted, released=seen.released)
+        return answer_estimates(whole, query, fitted=fitted, released=released)
+
+    def _whole(self, collection: Collection, query: EstimatesQuery) -> tuple[Aggregate, Released]:
+        """The counts of a range of days, of which some must be released; and the numbers behind them."""
+        since = self._count(collection)
+        with self._database.reading() as session:
+            seen = _released(session, collection, query.first, query.last, since)
+            return _merged(session, collection, seen.days(suspects=query.suspects)), seen.released
 
     def released(self, collection: Collection, segment: str | None = None) -> tuple[Aggregate, Released]:
         """The counts that readers may see, of all days, which may be none; and the numbers behind them.
@@ -128,8 +119,7 @@ class Answering:
         since = self._count(collection)
         with self._database.reading() as session:
             rows = [row for row in aggregates.days(session, collection.where) if row.standing == COUNTED]
-            seen = _seen(session, collection, query.first, query.last, since)
-            seen.released.check()
+            seen = _released(session, collection, query.first, query.last, since)
         reported: dict[date, int] = defaultdict(int)
         for row in rows:
             reported[_date(row.day)] += row.n
@@ -145,32 +135,24 @@ class Answering:
             with self._one_at_a_time[collection.id]:  # for one period: other questions need not wait for all of them
                 return self._fit(aggregate, prior)
 
-        minimum = collection.terms.minimum
-        answer = answer_history(collection.plan, Blocks(tuple(blocks), read, reported), query, minimum=minimum, fit=fit)
-        return answer.rendered(query.format)
+        known = Blocks(tuple(blocks), read, reported)
+        return answer_history(collection.plan, known, query, collection.terms.minimum, fit).rendered(query.format)
 
     def difference(self, collection: Collection, query: DifferenceQuery) -> Rendered:
         """What changed between two ranges of days, each of which must have enough reports."""
         since = self._count(collection)
         with self._database.reading() as session:
-            everything = _seen(session, collection, None, None, since)
-            everything.released.check()
+            everything = _released(session, collection, None, None, since)
             ranges = query.ranges(_date(max(day.day for day in everything.days())))
-            seen = [_seen(session, collection, *days, since) for days in ranges]
-            for one in seen:
-                one.released.check()
+            seen = [_released(session, collection, *days, since) for days in ranges]
             before, after = (_merged(session, collection, one.days()) for one in seen)
         with self._one_at_a_time[collection.id]:
             released = seen[0].released, seen[1].released
-            return DifferenceAnswer(query, ranges, (before, after), released).render()
+            return DifferenceAnswer(query, ranges, (before, after), released).rendered(query.format)
 
     def prior(self, collection: Collection) -> dict[str, Any]:
         """The fitted prior against the raw estimates of all days."""
-        since = self._count(collection)
-        with self._database.reading() as session:
-            seen = _seen(session, collection, None, None, since)
-            seen.released.check()
-            whole = _merged(session, collection, seen.days())
+        whole, _ = self._whole(collection, EstimatesQuery())
         with self._one_at_a_time[collection.id]:
             return answer_prior(self._fit(whole, "auto"))
 
@@ -180,8 +162,7 @@ class Answering:
         with self._database.reading() as session:
             seen = _seen(session, collection, None, None, None)
         minimum, shown = collection.terms.minimum, seen.released.shown
-        answer = answer_progress(collection.plan, reports, minimum=minimum, suspect=suspect, shown=shown)
-        return answer.document()
+        return ProgressAnswer(collection.plan, reports, minimum, suspect, shown).document()
 
     def _count(self, collection: Collection) -> float | None:
         """Count what waits, as far as there is time, and release what is due.
@@ -211,6 +192,15 @@ def _seen(session: Session, collection: Collection, first: date | None, last: da
     until = None if since is None else iso_moment(since)
     numbers = Released(collection.terms.minimum, shown, shown + more, aside, max(0, counted - shown), until)
     return Seen(blocks, suspects, numbers)
+
+
+def _released(
+    session: Session, collection: Collection, first: date | None, last: date | None, since: float | None
+) -> Seen:
+    """What readers see of a range of days; a `TooFewReportsError` if that is nothing."""
+    seen = _seen(session, collection, first, last, since)
+    seen.released.check()
+    return seen
 
 
 def _merged(session: Session, collection: Collection, days: Iterable[Day]) -> Aggregate:

@@ -36,8 +36,10 @@ def create_app(service: Service) -> Guard:
         finally:
             service.stop()
 
+    # What browsers ask before a page of another site may use a route.
+    preflights = [StarletteRoute(one.path, _preflight(one.method), methods=["OPTIONS"]) for one in ROUTES if one.open]
     app = Starlette(
-        routes=[*(_mounted(service, route) for route in ROUTES), *_preflights(), *page_routes()],
+        routes=[*(_mounted(service, route) for route in ROUTES), *preflights, *page_routes()],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
     )
@@ -56,11 +58,6 @@ def _mounted(service: Service, route: Route) -> StarletteRoute:
     )
     kind = next((kind for special, kind in kinds if route is special), Endpoint)
     return StarletteRoute(route.path, kind(service, route), methods=[route.method])
-
-
-def _preflights() -> list[StarletteRoute]:
-    """What browsers ask before a page of another site may use a route."""
-    return [StarletteRoute(one.path, _preflight(one.method), methods=["OPTIONS"]) for one in ROUTES if one.open]
 
 
 def _preflight(method: str) -> Callable[[Request], Awaitable[Response]]:

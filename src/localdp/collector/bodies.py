@@ -103,7 +103,6 @@ class Body:
             parts.append(part)
 
     def release(self) -> None:
-        """Give back the memory."""
         self._memory.give_back(self)
 
     def give_way(self) -> None:

@@ -9,34 +9,19 @@ changes, except that it can be closed.
 from __future__ import annotations
 
 import json
-import re
 import threading
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
-from localdp.collector.fields import OF_PLAN, TERMS
-from localdp.collector.problems import Problem, invalid
+from localdp.collector.problems import invalid
 from localdp.collector.storage import Database, collections, parts
 from localdp.collector.storage.collections import PLAN, SHORT, StoredCollection
 from localdp.collector.storage.database import Session, StorageError, Where
 from localdp.collector.storage.parts import StoredPart
-from localdp.collector.terms import DAY, Terms, check_labelled, terms_in
-from localdp.errors import LocalDPError
+from localdp.collector.terms import DAY, Terms
 from localdp.plan import Plan
-from localdp.questions import Scale
 from localdp.studies import Single, Study
 from localdp.studies.saved import state_of
-from localdp.validation import shown
-
-_UNSEEN = re.compile(
-    "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]"
-)
-"""Control characters, those that change the direction of text, and those without a width.
-
-Joiners (U+200C, U+200D) stay: Persian words and some emoji need them.
-"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +51,6 @@ class Collection:
 
     @property
     def where(self) -> Where:
-        """Where its counts belong."""
         return Where(self.id, self.part)
 
     def state(self, now: float) -> str:
@@ -89,17 +73,9 @@ class Collections:
 
     def known(self, name: str) -> Collection | None:
         """What `find` finds, if it is in memory: for the event loop, which must not wait."""
-        return _plans_only(self._by_name.get(name))
-
-    def find(self, name: str) -> Collection | None:
-        """The plan with this fingerprint, or with these first 16 digits of it."""
-        return _plans_only(self.part(name))
-
-    def known_part(self, name: str) -> Collection | None:
-        """What `part` finds, if it is in memory."""
         return self._by_name.get(name)
 
-    def part(self, name: str) -> Collection | None:
+    def find(self, name: str) -> Collection | None:
         """The part of any study with this fingerprint, or with these first 16 digits of it."""
         found = self._by_name.get(name)
         if found is None and is_name(name):
@@ -193,96 +169,6 @@ def is_name(name: str) -> bool:
 def names_study(name: str) -> bool:
     """Whether this could name a study: by its fingerprint, or by its id."""
     return is_name(name) or (len(name) == 21 and name[0] == "c" and not name[1:].strip("0123456789abcdef"))
-
-
-def requested(body: Any, most_items: int, most_pairs: int | None = None) -> tuple[Plan, Terms]:
-    """The plan and the terms that a request asks for; a `Problem` that says what cannot be used."""
-    if not isinstance(body, dict):
-        raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
-    unknown = sorted(set(body) - {*OF_PLAN, *TERMS, "plan"})
-    if unknown:
-        known = ", ".join(("plan", *OF_PLAN, *TERMS))
-        raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
-    try:
-        plan = _plan(body, most_items)
-    except Problem:
-        raise
-    except LocalDPError as error:
-        raise invalid(str(error), "invalid-plan") from error
-    mechanism = plan.mechanism
-    if most_pairs is not None and mechanism.counts_pairs and mechanism.size > most_pairs:
-        raise invalid(
-            f"to count a report under {mechanism.name}, it is compared with each of the {mechanism.size:,} items, and "
-            f"this collector does that for at most {most_pairs:,}: take auto, or llh, which counts quickly",
-            "too-costly",
-        )
-    check_visible(() if isinstance(plan.domain.items, range) else plan.domain.items)
-    terms = terms_in(body)
-    check_labelled(terms.labels, plan.domain.items)
-    return plan, terms
-
-
-def check_visible(items: Iterable[Any]) -> None:
-    """A `Problem` if an item holds characters that cannot be seen, or that turn the text around them."""
-    for item in items:
-        if isinstance(item, str) and (found := _UNSEEN.search(item)):
-            detail = f"the item {shown(item)} holds U+{ord(found[0]):04X}, which cannot be seen: people would be misled"
-            raise invalid(detail, "invisible-characters")
-
-
-def _plan(body: dict[str, Any], most_items: int) -> Plan:
-    given = {name: body[name] for name in OF_PLAN if body.get(name) is not None}
-    if body.get("plan") is not None:
-        if given:
-            raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
-        return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
-    asked = _scale(given, most_items) if "scale" in given else domain_in(given, most_items)
-    mechanism = given.pop("mechanism", "auto")
-    if not isinstance(mechanism, str):
-        raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
-    # Written and read once more: what a client could not read is refused here.
-    return Plan.from_json(Plan(asked, mechanism, **given).to_json())
-
-
-def _scale(given: dict[str, Any], most_items: int) -> Scale:
-    """The scale that a request asks for. It is taken out of what was given, and so is its cell for other answers."""
-    ends = given.pop("scale")
-    if not isinstance(ends, dict) or not {"low", "high"} <= set(ends) <= {"low", "high", "step"}:
-        raise invalid(f'"scale" is an object such as {{"low": 0, "high": 120, "step": 5}}, not {shown(ends)}')
-    lists = [name for name in ("items", "size", "set_size") if name in given]
-    if lists:
-        raise invalid(f'a scale has cells of its own, so "{lists[0]}" cannot be given with it')
-    scale = Scale(**ends, other=given.pop("other", None))
-    _check_number(scale.cells.size, most_items)
-    return scale
-
-
-def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
-    """The items, or their number, that a request asks for. They are taken out of what was given."""
-    items, size = given.pop("items", None), given.pop("size", None)
-    if (items is None) == (size is None):
-        raise invalid('give either "items", a list of items, or "size", the number of items')
-    if items is None:
-        if isinstance(size, bool) or not isinstance(size, int) or size < 2:
-            raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
-        number = size
-    elif not isinstance(items, list):
-        raise invalid(f'"items" is a list of items, not {shown(items)}')
-    elif {list, dict} & set(map(type, items)):
-        raise invalid('"items" is a flat list: every item is a text, a number, true or false')
-    else:
-        number = len(items)
-    _check_number(number, most_items)
-    return number if items is None else items
-
-
-def _check_number(items: int, most: int) -> None:
-    if items > most:
-        raise invalid(f"this collector takes plans of at most {most:,} items, not {items:,}", "too-many-items")
-
-
-def _plans_only(found: Collection | None) -> Collection | None:
-    return found if found is not None and found.kind == PLAN else None
 
 
 def _collection(stored: StoredCollection, part: StoredPart, plan: Plan) -> Collection:

@@ -110,6 +110,12 @@ def _day(text: str, name: str) -> date:
     raise InvalidInputError(f"{name} is a day in UTC, written as 2026-11-16, not {text!r:.40}")
 
 
+def record(required: Sequence[str], properties: Schema) -> dict[str, Any]:
+    """The schema of an object with these properties."""
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+TEXT, TEXT_OR_NOT, WHOLE = {"type": "string"}, {"type": ["string", "null"]}, {"type": "integer"}
 DAY = {"type": "string", "format": "date"}
 FROM = Parameter("from", "The first day, in UTC; all days by default.", DAY)
 TO = Parameter("to", "The last day, in UTC; not before the first one.", DAY)
@@ -119,6 +125,12 @@ SET_SIZE = {"type": "integer", "minimum": 1, "maximum": 65536, "description": "E
 FLAT_COLUMNS = ("frequency", "low", "high", "share", "share_low", "share_high")
 """The numbers of a result in a table of one shape for all kinds; what a kind does not have is empty."""
 FORMATS = ("json", "csv", "arrow")
+TABLES: dict[str, Schema] = {
+    "application/json": {"type": "object"},
+    "text/csv": TEXT,
+    "application/vnd.apache.arrow.file": {"type": "string", "format": "binary"},
+}
+"""What an answer in one of these formats is, by its media type."""
 FORMAT = Parameter("format", "How the answer is written.", {"enum": FORMATS, "default": "json"})
 
 _MOMENT = {"type": ["string", "null"], "description": "A date, or a moment, as in ISO 8601."}

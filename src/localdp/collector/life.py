@@ -94,7 +94,6 @@ class Life:
             self._remove(trial)
 
     def trials(self, kept: Kept) -> list[Kept]:
-        """The trials of a collection."""
         with self._database.reading() as session:
             every = collections.settings_of(session)
         names = [name for name, settings in every if json.loads(settings).get("trial_of") == kept.name]

@@ -44,7 +44,6 @@ class Metrics:
         self._seconds = dict.fromkeys(DURATIONS, 0.0)
 
     def add(self, name: str, amount: int = 1) -> None:
-        """Count something."""
         with self._lock:
             self._counters[name] += amount
 
@@ -61,13 +60,11 @@ class Metrics:
         self._responses[status] = self._responses.get(status, 0) + 1
 
     def observe(self, name: str, seconds: float) -> None:
-        """Count a duration."""
         with self._lock:
             self._durations[name][bisect_left(BUCKETS, seconds)] += 1
             self._seconds[name] += seconds
 
     def value(self, name: str) -> int:
-        """What was counted so far."""
         return self._counters[name]
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:

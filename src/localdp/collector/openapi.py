@@ -8,50 +8,35 @@ from http import HTTPStatus
 from typing import Any
 
 from localdp import __version__
-from localdp.collector.fields import Parameter
+from localdp.collector.fields import TEXT, WHOLE, Parameter, record
 from localdp.collector.problems import MEDIA_TYPE
 from localdp.collector.routes import ROUTES
 from localdp.collector.routes.route import Route
 
+_FINGERPRINT = {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"}
+_STUDY = {"type": "string", "pattern": "^(c[0-9a-f]{20}|[0-9a-f]{16}|[0-9a-f]{64})$"}
 _IN_PATH = {
-    "plan": (
-        "The plan's fingerprint, or its first 16 digits.",
-        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
-    ),
-    "discovery": (
-        "The discovery's fingerprint, or its first 16 digits.",
-        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
-    ),
-    "round": (
-        "The round's fingerprint: the SHA-256 of its document, in hex.",
-        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
-    ),
-    "study": (
-        "The id of the study, its fingerprint, or the first 16 digits of it.",
-        {"type": "string", "pattern": "^(c[0-9a-f]{20}|[0-9a-f]{16}|[0-9a-f]{64})$"},
-    ),
-    "part": (
-        "The part's fingerprint: the SHA-256 of its document, in hex.",
-        {"type": "string", "pattern": "^([0-9a-f]{16}|[0-9a-f]{64})$"},
-    ),
+    "plan": ("The plan's fingerprint, or its first 16 digits.", _FINGERPRINT),
+    "discovery": ("The discovery's fingerprint, or its first 16 digits.", _FINGERPRINT),
+    "round": ("The round's fingerprint: the SHA-256 of its document, in hex.", _FINGERPRINT),
+    "study": ("The id of the study, its fingerprint, or the first 16 digits of it.", _STUDY),
+    "part": ("The part's fingerprint: the SHA-256 of its document, in hex.", _FINGERPRINT),
     "token": ("The id of the token.", {"type": "integer", "minimum": 1, "exclusiveMaximum": 10**15}),
 }
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "code", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
+_PROBLEM = record(
+    ("type", "title", "status", "code", "detail"),
+    {
+        "type": TEXT,
+        "title": TEXT,
+        "status": WHOLE,
         "code": {"type": "string", "description": "What went wrong, for programs."},
         "detail": {"type": "string", "description": "What went wrong, as a sentence."},
     },
-}
+)
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -71,6 +56,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
+    # Programs are made from these ids, so they never change; two addresses share the handler that revokes a token.
     operation: dict[str, Any] = {
         "operationId": f"{route.handler.__module__.rpartition('.')[2]}_{route.handler.__name__}_{route.method}".lower()
         + ("_by_path" if "{token}" in route.path else ""),

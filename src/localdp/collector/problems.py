@@ -27,7 +27,6 @@ class Problem(LocalDPError):  # noqa: N818 (as RFC 9457 calls it)
         self.headers = dict(headers or {})
 
     def document(self) -> dict[str, Any]:
-        """The problem as a JSON value."""
         return {
             "type": f"urn:localdp:problem:{self.code}",
             "title": HTTPStatus(self.status).phrase,
@@ -37,7 +36,6 @@ class Problem(LocalDPError):  # noqa: N818 (as RFC 9457 calls it)
         }
 
     def response(self) -> Response:
-        """The problem as a response."""
         body = json.dumps(self.document(), ensure_ascii=True).encode()
         return Response(body, self.status, {"Cache-Control": "no-store", **self.headers}, MEDIA_TYPE)
 
@@ -80,7 +78,6 @@ def busy(detail: str, seconds: int = 1) -> Problem:
 
 
 def full() -> Problem:
-    """The disk is full."""
     return Problem(507, "disk-full", "the collector's disk is full, and nothing was stored", {"Retry-After": "60"})
 
 

@@ -82,7 +82,7 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
             self.access_log = False  # uvicorn would log addresses wherever a program has set up logging
             self._extensions: dict[str, dict[object, object]] = {
                 WHOLE: {"write": self._whole},
-                ABORT: {"cut": self._cut},
+                ABORT: {"cut": lambda: self.transport.abort()},
             }
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -162,9 +162,6 @@ def protocol(seconds: float, most_connections: int, metrics: Metrics) -> type[as
             if Limited._dated[0] is not headers:  # uvicorn makes them anew every second
                 Limited._dated = headers, _lines(headers)
             return Limited._dated[1]
-
-        def _cut(self) -> None:
-            self.transport.abort()
 
         def _start(self) -> None:
             self._deadline = self.loop.call_later(seconds, self._too_late)

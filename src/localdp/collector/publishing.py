@@ -21,10 +21,9 @@ import time
 from datetime import date, timedelta
 from typing import Any
 
-from localdp.collector.answering import Answering
-from localdp.collector.answers import DifferenceQuery
-from localdp.collector.answers.flat import FlatRow, as_text, flat_rows
-from localdp.collector.collections import Collections, iso_moment
+from localdp.collector.answers.queries import DifferenceQuery
+from localdp.collector.answers.results import FlatRow, as_text, flat_rows
+from localdp.collector.collections import iso_moment
 from localdp.collector.results import Results
 from localdp.collector.storage import Database, aggregates, published
 from localdp.collector.storage.collections import PLAN
@@ -51,12 +50,9 @@ class Publishing:
         writer: Writer,
         studies: Studies,
         results: Results,
-        answering: Answering,
-        collections: Collections,
         every: float,
     ) -> None:
-        self._database, self._writer, self._studies = database, writer, studies
-        self._results, self._answering, self._collections = results, answering, collections
+        self._database, self._writer, self._studies, self._results = database, writer, studies, results
         self._seen: dict[int, str] = {}
         self.worker = Worker("publishing", self.publish, every, threads=1 if every else 0)
 
@@ -125,7 +121,7 @@ class Publishing:
         sentence = None
         try:
             query = DifferenceQuery(weeks[0], weeks[1], fdr=_WRONG)
-            answer = self._answering.difference(self._collections.by_part(kept.id), query)
+            answer = self._results.answering.difference(self._results.collections.by_part(kept.id), query)
             sentence = _changed(json.loads(answer.body))
         except TooFewReportsError:
             pass  # one of the weeks had too few: there is nothing to tell

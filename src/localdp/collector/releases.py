@@ -62,7 +62,7 @@ def due(rows: Iterable[Day], minimum: int, today: int) -> list[Change]:
         for days in _blocks(own).values():
             changed = [new.pop(_cell(day)) for day in days if _cell(day) in new]
             if sum(day.changes for day in changed) >= least:
-                left = sum(day.n for day in (*days, *changed))
+                left = sum(day.n for day in (*days, *changed))  # a block with none left gives nobody away, and stays
                 found.append(Change(standing, _block(days[0]), tuple(map(_cell, days)), 0 < left < least))
         alone: dict[str, list[Day]] = defaultdict(list)  # cells with few reports, by segment
         for day in sorted(new.values(), key=lambda one: (one.day, one.segment)):
@@ -128,9 +128,9 @@ def _cell(row: Day) -> Cell:
     return row.segment, row.day
 
 
-def release(database: Database, writer: Writer, collection: Collection, now: float | None = None) -> None:
+def release(database: Database, writer: Writer, collection: Collection) -> None:
     """Release what is due of a collection, one block at a time, so that uploads do not wait."""
-    today = day_of(time.time() if now is None else now)
+    today = day_of(time.time())
     where, minimum = collection.where, collection.terms.minimum
     with database.reading() as session:
         changes = due(aggregates.days(session, where), minimum, today)

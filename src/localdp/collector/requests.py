@@ -6,12 +6,11 @@ Kinds of studies that are not listed here are asked for by their documents.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localdp.collector.collections import check_visible, domain_in
-from localdp.collector.collections import requested as requested_plan
 from localdp.collector.fields import OF_PLAN
 from localdp.collector.fields import TERMS as OF_TERMS
 from localdp.collector.problems import Problem, invalid
@@ -21,14 +20,25 @@ from localdp.collector.terms import Terms, check_labelled, terms_in
 from localdp.discovery import Discovery
 from localdp.domain import Domain
 from localdp.errors import LocalDPError
+from localdp.plan import Plan
 from localdp.plan.limits import Limits
 from localdp.questionnaires.description import FIELDS, described
+from localdp.questions import Scale
 from localdp.sets import Survey
 from localdp.studies import Single, Study, study_in
 from localdp.validation import shown
 
 TERMS = (*OF_TERMS, "automatic")
 """What can be said of every study beside what it asks."""
+
+
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]"
+)
+"""Control characters, those that change the direction of text, and those without a width.
+
+Joiners (U+200C, U+200D) stay: Persian words and some emoji need them.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,11 +51,7 @@ class Asked:
 
 
 def _plan(given: dict[str, Any], settings: Settings) -> Study:
-    return Single(requested_plan(given, settings.most_items, settings.most_pairs)[0])
-
-
-def _discovery(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG001 (it lists no items)
-    return Discovery(**given)
+    return Single(_plan_in(given, settings))
 
 
 def _sets(given: dict[str, Any], settings: Settings) -> Study:
@@ -53,18 +59,14 @@ def _sets(given: dict[str, Any], settings: Settings) -> Study:
     return Survey(Domain(domain, other=other), **given)
 
 
-def _questionnaire(given: dict[str, Any], settings: Settings) -> Study:  # noqa: ARG001 (limits are checked after)
-    return described(given)
-
-
 KINDS: Mapping[str, Asked] = {
     "plan": Asked((*OF_PLAN, "plan"), (), _plan),
     "discovery": Asked(
         ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
         ("epsilon", "users"),
-        _discovery,
+        lambda given, _: Discovery(**given),
     ),
-    "questionnaire": Asked(FIELDS, ("questions", "epsilon"), _questionnaire),
+    "questionnaire": Asked(FIELDS, ("questions", "epsilon"), lambda given, _: described(given)),
     "sets": Asked(
         ("items", "size", "other", "epsilon", "users", "top", "largest", "name"), ("epsilon", "users"), _sets
     ),
@@ -144,9 +146,99 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _texts(one)
+
+
+def requested_plan(body: Any, settings: Settings) -> tuple[Plan, Terms]:
+    """The plan and the terms that a request for a plan alone asks for; a `Problem` that says what cannot be used."""
+    if not isinstance(body, dict):
+        raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
+    unknown = sorted(set(body) - {*OF_PLAN, *OF_TERMS, "plan"})
+    if unknown:
+        known = ", ".join(("plan", *OF_PLAN, *OF_TERMS))
+        raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
+    try:
+        plan = _plan_in(body, settings)
+    except Problem:
+        raise
+    except LocalDPError as error:
+        raise invalid(str(error), "invalid-plan") from error
+    check_visible(() if isinstance(plan.domain.items, range) else plan.domain.items)
+    terms = terms_in(body)
+    check_labelled(terms.labels, plan.domain.items)
+    return plan, terms
+
+
+def check_visible(items: Iterable[Any]) -> None:
+    """A `Problem` if an item holds characters that cannot be seen, or that turn the text around them."""
+    for item in items:
+        if isinstance(item, str) and (found := _UNSEEN.search(item)):
+            detail = f"the item {shown(item)} holds U+{ord(found[0]):04X}, which cannot be seen: people would be misled"
+            raise invalid(detail, "invisible-characters")
+
+
+def _plan_in(body: dict[str, Any], settings: Settings) -> Plan:
+    """The plan that these fields describe, if this collector can count its reports."""
+    plan, most = _described(body, settings.most_items), settings.most_pairs
+    if plan.mechanism.counts_pairs and plan.mechanism.size > most:
+        raise invalid(
+            f"to count a report under {plan.mechanism.name}, it is compared with each of the {plan.mechanism.size:,} "
+            f"items, and this collector does that for at most {most:,}: take auto, or llh, which counts quickly",
+            "too-costly",
+        )
+    return plan
+
+
+def _described(body: dict[str, Any], most_items: int) -> Plan:
+    given = {name: body[name] for name in OF_PLAN if body.get(name) is not None}
+    if body.get("plan") is not None:
+        if given:
+            raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
+        return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
+    asked = _scale(given, most_items) if "scale" in given else domain_in(given, most_items)
+    mechanism = given.pop("mechanism", "auto")
+    if not isinstance(mechanism, str):
+        raise invalid(f'"mechanism" is a name such as "auto", not {shown(mechanism)}')
+    # Written and read once more: what a client could not read is refused here.
+    return Plan.from_json(Plan(asked, mechanism, **given).to_json())
+
+
+def _scale(given: dict[str, Any], most_items: int) -> Scale:
+    """The scale that a request asks for. It is taken out of what was given, and so is its cell for other answers."""
+    ends = given.pop("scale")
+    if not isinstance(ends, dict) or not {"low", "high"} <= set(ends) <= {"low", "high", "step"}:
+        raise invalid(f'"scale" is an object such as {{"low": 0, "high": 120, "step": 5}}, not {shown(ends)}')
+    lists = [name for name in ("items", "size", "set_size") if name in given]
+    if lists:
+        raise invalid(f'a scale has cells of its own, so "{lists[0]}" cannot be given with it')
+    scale = Scale(**ends, other=given.pop("other", None))
+    _check_number(scale.cells.size, most_items)
+    return scale
+
+
+def domain_in(given: dict[str, Any], most_items: int) -> list[Any] | int:
+    """The items, or their number, that a request asks for. They are taken out of what was given."""
+    items, size = given.pop("items", None), given.pop("size", None)
+    if (items is None) == (size is None):
+        raise invalid('give either "items", a list of items, or "size", the number of items')
+    if items is None:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 2:
+            raise invalid(f'"size" is a whole number of items, at least 2, not {shown(size)}')
+        number = size
+    elif not isinstance(items, list):
+        raise invalid(f'"items" is a list of items, not {shown(items)}')
+    elif {list, dict} & set(map(type, items)):
+        raise invalid('"items" is a flat list: every item is a text, a number, true or false')
+    else:
+        number = len(items)
+    _check_number(number, most_items)
+    return number if items is None else items
+
+
+def _check_number(items: int, most: int) -> None:
+    if items > most:
+        raise invalid(f"this collector takes plans of at most {most:,} items, not {items:,}", "too-many-items")

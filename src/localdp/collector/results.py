@@ -1,21 +1,39 @@
-"""The result of a study by now, whatever its kind: tables by name, as far as they are released."""
+"""The result of a study by now, whatever its kind: tables by name, as far as they are released.
+
+The parts of a questionnaire are estimated together: each part releases its counts by the rules of plans, and the result
+is made of what all of them have released. That takes seconds, so the last results are kept, under the counts that they
+were made from.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
 from localdp.collector.answering import Answering
-from localdp.collector.answers import EstimatesQuery
+from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.collections import Collections
 from localdp.collector.problems import invalid
 from localdp.collector.studies import Kept
-from localdp.collector.together import Found, Together
+from localdp.errors import InvalidInputError, TooFewReportsError, UnknownItemError
+from localdp.studies import Tally
+from localdp.table import Table
+
+_KEPT = 8
+
+Found = tuple[int, dict[str, Table], tuple[str, ...]]
+"""The number of reports, tables by name, and notes."""
 
 
 class Results:
     """The results of studies. Threads may share it."""
 
     def __init__(self, answering: Answering, collections: Collections) -> None:
-        self._answering, self._collections = answering, collections
-        self._together = Together(answering, collections)
+        self.answering, self.collections = answering, collections
+        self._together: OrderedDict[str, Any] = OrderedDict()
+        self._lock = Lock()
 
     def of(self, kept: Kept, segment: str | None = None, given: str | None = None) -> Found:
         """What a study that is done has found, or what one that never is says by now.
@@ -24,20 +42,51 @@ class Results:
         "diet:vegan". Nothing that is released is a `TooFewReportsError`.
         """
         if kept.study.estimated_together:
-            return self._together.result(kept, segment, None if given is None else _answer(given))
+            return self._of_all_parts(kept, segment, None if given is None else _answer(given))
         if segment is not None or given is not None:
             raise invalid(f'"segment" and "given" are for questionnaires, and this is a {kept.study.what}')
-        return _found(kept) if kept.study.goes_on else self._estimated(kept)
+        return _found(kept) if kept.study.goes_on else self._of_each_part(kept)
 
-    def _estimated(self, kept: Kept) -> Found:
+    def _of_each_part(self, kept: Kept) -> Found:
         """What the parts of a study say by now: the estimates of each."""
         answers = {
-            part.key or "items": self._answering.answer(self._collections.by_part(kept.id, part.key), EstimatesQuery())
+            part.key or "items": self.answering.answer(self.collections.by_part(kept.id, part.key), EstimatesQuery())
             for part in kept.parts
         }
         n = sum(answer.fitted.n for answer in answers.values())
         remarks = dict.fromkeys(note for answer in answers.values() for note in answer.remarks)
         return n, {name: answer.table() for name, answer in answers.items()}, tuple(remarks)
+
+    def _of_all_parts(self, kept: Kept, segment: str | None, given: tuple[str, str] | None) -> Found:
+        """What the parts of a study have released, estimated together."""
+        if segment is not None and segment not in kept.terms.segments:
+            listed = ", ".join(kept.terms.segments) or "there are none"
+            raise invalid(f'"segment" is one of the labels that this {kept.study.what} lists: {listed}')
+        tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), [], 0
+        for part in kept.study.parts():
+            aggregate, released = self.answering.released(self.collections.by_part(kept.id, part.key), segment)
+            n += aggregate.n
+            if not aggregate.n:
+                waiting.append(part.key)
+            tally = tally.counting(part, aggregate)
+            digest.update(f"{aggregate.n} {released.suspect} ".encode() + aggregate.counts.tobytes())
+        if not n:
+            raise TooFewReportsError(
+                f"no part of this {kept.study.what} has {max(kept.terms.minimum, 1):,} reports yet: wait for more"
+            )
+        with self._lock:
+            found = self._together.get(digest.hexdigest())
+            if found is None:
+                found = self._together[digest.hexdigest()] = kept.study.result(tally)
+            self._together.move_to_end(digest.hexdigest())
+            while len(self._together) > _KEPT:
+                self._together.popitem(last=False)
+            try:
+                tables = found.tables() if given is None else _given(found, *given)
+            except InvalidInputError as error:
+                raise invalid(str(error)) from None
+        held = f"not released yet, because they have too few reports: {', '.join(waiting)}"
+        return n, tables, (*getattr(found, "notes", ()), *((held,) if waiting else ()))
 
 
 def _answer(given: str) -> tuple[str, str]:
@@ -46,6 +95,18 @@ def _answer(given: str) -> tuple[str, str]:
     if not between:
         raise invalid('"given" is a question and an answer to it, such as given=diet:vegan')
     return question, answer
+
+
+def _given(found: Any, name: str, text: str) -> dict[str, Table]:
+    """The tables of a questionnaire for an answer that was typed."""
+    known = found.survey.questions.get(name)
+    if known is None:
+        raise InvalidInputError(f"there is no question {name!r:.60}")
+    try:
+        tables: dict[str, Table] = found.tables_given(name, known.typed(text))
+    except UnknownItemError:
+        raise InvalidInputError(f"{text!r:.60} is no answer to {name!r:.60}") from None
+    return tables
 
 
 def _found(kept: Kept) -> Found:

@@ -23,7 +23,7 @@ from localdp.collector.results import Results
 from localdp.collector.retention import Retention
 from localdp.collector.settings import Settings
 from localdp.collector.storage import Database, open_database, tokens
-from localdp.collector.storage.tokens import StoredToken
+from localdp.collector.storage.collections import PLAN
 from localdp.collector.studies import Studies
 from localdp.collector.tokens import Tokens, checked_token, digest_of, new_token
 from localdp.collector.writer import Writer
@@ -50,15 +50,7 @@ class Service:
         self.studies = Studies(self.database, self.writer, self.collections, settings.fold_every)
         self.life = Life(self.database, self.writer, self.collections, self.studies)
         self.results = Results(self.answering, self.collections)
-        self.publishing = Publishing(
-            self.database,
-            self.writer,
-            self.studies,
-            self.results,
-            self.answering,
-            self.collections,
-            settings.publish_every,
-        )
+        self.publishing = Publishing(self.database, self.writer, self.studies, self.results, settings.publish_every)
         self.readiness = Readiness(self.writer)
         self.retention = Retention(self.writer, settings.keep_days)
         self._threaded = (self.folder, self.retention, self.studies, self.publishing)
@@ -85,7 +77,7 @@ class Service:
         found = self.collections.known(name)
         if found is None and is_name(name):
             found = await self.pools.for_devices(self.collections.find, name)
-        if found is None:
+        if found is None or found.kind != PLAN:
             raise unknown_plan()
         return found
 
@@ -103,15 +95,13 @@ class Service:
         now = int(time.time())
         with self.database.writing() as session:
             if given is not None:
-                if tokens.add(session, digest_of(token), "LOCALDP_ADMIN_TOKEN", "admin", None, now) is None:
-                    _warn_of_revoked(tokens.every(session), digest_of(token))
+                digest = digest_of(token)
+                if tokens.add(session, digest, "LOCALDP_ADMIN_TOKEN", "admin", None, now) is None and any(
+                    one.digest == digest and one.revoked is not None for one in tokens.every(session)
+                ):
+                    _log.warning("the token in LOCALDP_ADMIN_TOKEN was revoked and stays so: put another one there")
                 return None
             if tokens.keeps_an_admin(session):
                 return None
             tokens.add(session, digest_of(token), "made at the first start", "admin", None, now)
             return token
-
-
-def _warn_of_revoked(every: list[StoredToken], digest: bytes) -> None:
-    if any(token.digest == digest and token.revoked is not None for token in every):
-        _log.warning("the token in LOCALDP_ADMIN_TOKEN was revoked and stays so: put another one there")

@@ -149,12 +149,12 @@ class Studies:
 
     def known_part(self, name: str, fingerprint: str) -> Collection | None:
         """What `part` finds, if it is in memory: for the event loop, which must not wait."""
-        found = self._collections.known_part(fingerprint)
+        found = self._collections.known(fingerprint)
         return found if found is not None and _names(name, found) else None
 
     def part(self, name: str, fingerprint: str) -> Collection:
         """What takes the uploads of a part, which may be over; a `Problem` if the study has no such part."""
-        found = self._collections.part(fingerprint)
+        found = self._collections.find(fingerprint)
         if found is None or not _names(name, found):
             raise unknown_study()
         return found

@@ -29,7 +29,6 @@ _REMEMBERED = 1.0  # seconds for which a token that another collector revoked ma
 
 
 def new_token() -> str:
-    """A new token."""
     return BEGINNING + urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
 
 

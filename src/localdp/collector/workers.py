@@ -35,7 +35,6 @@ class Worker:
         return self._stopping.is_set()
 
     def start(self) -> None:
-        """Start the threads."""
         for thread in self._threads:
             thread.start()
 

@@ -69,12 +69,10 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="localdp-writer", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     @property
     def waiting(self) -> int:
-        """Uploads that wait."""
         return len(self._uploads)
 
     def submit(self, upload: NewUpload) -> asyncio.Future[Outcome]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from localdp.engines.file_parts import Task, tasks_of
 from localdp.engines.partial import FileCount, Partial, result
+from localdp.engines.privatizing import check_out
 from localdp.engines.rows import checked_bad
 from localdp.errors import InvalidInputError
 from localdp.plan import Aggregate, Plan
@@ -36,8 +37,8 @@ class Engine(ABC):
 
     What is asked is a plan, or a part of a study; then the values are those of the people whom the part asks.
 
-    An author of an engine writes `workers`, `count_tasks`, `aggregate`, `privatize`, and, for `check_engine`, `frame`
-    and `table`.
+    An author of an engine writes `workers`, `count_tasks`, `columns`, `count_column`, `write_reports`, and, for
+    `check_engine`, `frame` and `table`. One whose data frames need other checks replaces `aggregate` and `privatize`.
     """
 
     name: ClassVar[str]
@@ -51,17 +52,20 @@ class Engine(ABC):
     def count_tasks(self, plan: Plan, tasks: Sequence[Task], bad: str) -> Partial:
         """Run `attempt_parts` on every task and add up what it returns."""
 
-    @abstractmethod
-    def aggregate(
-        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
-    ) -> Aggregates:
-        """Count the reports in a column of a data frame; with `by`, for each value of that column."""
+    def columns(self, frame: Any) -> list[str]:
+        """The names of the columns of a data frame; an `InvalidInputError` if it is none of this engine."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def privatize(
-        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
-    ) -> Any:
-        """Write one report for each value of a column into the new folder `out`, and return it as a data frame."""
+    def count_column(self, frame: Any, part: Part, column: str, by: str | None, bad: str) -> Partial:
+        """The sums of the reports in a column that is there; with `by`, for each value of that column."""
+        raise NotImplementedError
+
+    def write_reports(self, frame: Any, part: Part, column: str, out: str, keep: Sequence[str]) -> Any:
+        """Write one report for each value of a column into the new folder `out`, beside the columns to keep.
+
+        Returns what was written as a data frame. The columns are there, and are none that must not be kept.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def frame(self, tables: Sequence[pa.Table]) -> Any:
@@ -70,6 +74,23 @@ class Engine(ABC):
     @abstractmethod
     def table(self, frame: Any) -> pa.Table:
         """All rows of a data frame of this engine."""
+
+    def aggregate(
+        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
+    ) -> Aggregates:
+        """Count the reports in a column of a data frame; with `by`, for each value of that column."""
+        checked_bad(bad)
+        check_columns(self.columns(frame), [column] if by is None else [column, by])
+        part = part_of(plan)
+        return result(part.plan, self.count_column(frame, part, column, by, bad), by)
+
+    def privatize(
+        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
+    ) -> Any:
+        """Write one report for each value of a column into the new folder `out`, and return it as a data frame."""
+        check_columns(self.columns(frame), [column, *keep])
+        check_out(column, keep)
+        return self.write_reports(frame, part_of(plan), column, out, keep)
 
     def count_files(self, paths: Paths, plan: Plan | Part, *, bad: str = "fail") -> CountedFiles:
         """Count the reports in files, which every worker must see under the same paths."""

@@ -15,17 +15,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localdp.engines.base import Aggregates, Engine, Paths, check_columns
+from localdp.engines.base import Aggregates, Engine, Paths
 from localdp.engines.failures import CARRIED, described, raised
 from localdp.engines.file_parts import Task, attempt_parts
-from localdp.engines.partial import Partial, Sums, merged, result
-from localdp.engines.privatizing import check_out, write_part
-from localdp.engines.rows import add_column, checked_bad
+from localdp.engines.partial import Partial, Sums, merged
+from localdp.engines.privatizing import write_part
+from localdp.engines.rows import add_column
 from localdp.errors import EngineError, InvalidInputError, MissingPackageError
 from localdp.files.base import load_pyarrow
 from localdp.kernels import threads
 from localdp.plan import Aggregate, Plan
-from localdp.studies import Part, part_of
+from localdp.studies import Part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,33 +50,28 @@ class DaskEngine(Engine):
         shared, count = self._shared(plan), self._dask.delayed(attempt_parts, pure=False)
         return self._added([count(shared, task, bad) for task in tasks])
 
-    def aggregate(
-        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
-    ) -> Aggregates:
-        checked_bad(bad)
-        wanted = [column] if by is None else [column, by]
-        check_columns(_columns(frame), wanted)
-        _check_bytes(frame.dtypes[column], column)
-        asked = part_of(plan).plan
-        shared, count = self._shared(asked), self._dask.delayed(_count_frame, pure=False)
-        parts = frame[wanted].to_delayed()
-        return result(asked, self._added([count(shared, part, column, by, bad) for part in parts]), by)
+    def columns(self, frame: Any) -> list[str]:
+        if not hasattr(frame, "to_delayed") or not hasattr(frame, "columns"):
+            raise InvalidInputError(f"expected a Dask data frame, not {type(frame).__name__}")
+        return list(frame.columns)
 
-    def privatize(
-        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
-    ) -> Any:
-        check_columns(_columns(frame), [column, *keep])
-        check_out(column, keep)
+    def count_column(self, frame: Any, part: Part, column: str, by: str | None, bad: str) -> Partial:
+        _check_bytes(frame.dtypes[column], column)
+        shared, count = self._shared(part.plan), self._dask.delayed(_count_frame, pure=False)
+        pieces = frame[[column] if by is None else [column, by]].to_delayed()
+        return self._added([count(shared, piece, column, by, bad) for piece in pieces])
+
+    def write_reports(self, frame: Any, part: Part, column: str, out: str, keep: Sequence[str]) -> Any:
         folder = Path(out).absolute()
         folder.mkdir()
-        shared, write = self._shared(plan), self._dask.delayed(_write_frame, pure=False)
-        parts = frame[[column, *keep]].to_delayed()
+        shared, write = self._shared(part), self._dask.delayed(_write_frame, pure=False)
+        pieces = frame[[column, *keep]].to_delayed()
         failures = [""]
         try:
             failures = self._compute(
                 [
-                    write(shared, part, column, tuple(keep), str(folder / f"part-{number:05}.parquet"))
-                    for number, part in enumerate(parts)
+                    write(shared, piece, column, tuple(keep), str(folder / f"part-{number:05}.parquet"))
+                    for number, piece in enumerate(pieces)
                 ]
             )
         except BaseException:
@@ -214,12 +209,6 @@ def _check_bytes(kind: Any, column: str) -> None:
             'from that with dask.config.set({"dataframe.convert-string": False}), or use the type '
             "pandas.ArrowDtype(pyarrow.binary())"
         )
-
-
-def _columns(frame: Any) -> list[str]:
-    if not hasattr(frame, "to_delayed") or not hasattr(frame, "columns"):
-        raise InvalidInputError(f"expected a Dask data frame, not {type(frame).__name__}")
-    return list(frame.columns)
 
 
 def _current_client() -> Any:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localdp.engines.base import Aggregates, CountedFiles, Engine, Paths, check_columns, counted
+from localdp.engines.base import Aggregates, CountedFiles, Engine, Paths, counted
 from localdp.engines.file_parts import FilePart, Task, count_part, count_parts
-from localdp.engines.partial import Partial, Sums, merged, result
-from localdp.engines.privatizing import check_out, write_part
+from localdp.engines.partial import Partial, Sums, merged
+from localdp.engines.privatizing import write_part
 from localdp.engines.rows import add_column, checked_bad
 from localdp.errors import InvalidInputError
 from localdp.files.base import load_pyarrow
@@ -66,30 +66,21 @@ class LocalEngine(Engine):
                 found[number] = count_part(tally, asked, FilePart(number, str(path), 0), checked_bad(bad), progress)
         return counted(asked, Partial(tally.partial().groups, found), len(paths))
 
-    def aggregate(
-        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
-    ) -> Aggregates:
-        checked_bad(bad)
-        table = _table(frame)
-        wanted = [column] if by is None else [column, by]
-        check_columns(table.column_names, wanted)
-        asked = part_of(plan).plan
-        tally = Sums(asked, threads=None)
-        for batch in table.select(wanted).to_batches():
-            add_column(tally, asked, batch.column(0), None if by is None else batch.column(1), bad)
-        return result(asked, tally.partial(), by)
+    def columns(self, frame: Any) -> list[str]:
+        return list(_table(frame).column_names)
 
-    def privatize(
-        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
-    ) -> Any:
-        table = _table(frame)
-        check_columns(table.column_names, [column, *keep])
-        check_out(column, keep)
+    def count_column(self, frame: Any, part: Part, column: str, by: str | None, bad: str) -> Partial:
+        tally = Sums(part.plan, threads=None)
+        for batch in _table(frame).select([column] if by is None else [column, by]).to_batches():
+            add_column(tally, part.plan, batch.column(0), None if by is None else batch.column(1), bad)
+        return tally.partial()
+
+    def write_reports(self, frame: Any, part: Part, column: str, out: str, keep: Sequence[str]) -> Any:
         folder = Path(out)
         folder.mkdir()
         path = folder / "part-00000.parquet"
         try:
-            write_part(plan, table, column, keep, path)
+            write_part(part, _table(frame), column, keep, path)
         except BaseException:
             folder.rmdir()  # nothing is in it, because the file appears when it is complete
             raise

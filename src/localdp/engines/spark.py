@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from localdp.engines.base import Aggregates, Engine, Paths, check_columns
+from localdp.engines.base import Aggregates, Engine, Paths
 from localdp.engines.failures import CARRIED, TaskError, described, found_in
 from localdp.engines.file_parts import Task, attempt_parts
-from localdp.engines.partial import FileCount, Group, Partial, Sums, result
-from localdp.engines.privatizing import check_out, reports_of
-from localdp.engines.rows import add_column, checked_bad
+from localdp.engines.partial import FileCount, Group, Partial, Sums
+from localdp.engines.privatizing import reports_of
+from localdp.engines.rows import add_column
 from localdp.errors import EngineError, InvalidInputError, LocalDPError, MissingPackageError, PlanMismatchError
 from localdp.files.base import load_pyarrow
 from localdp.plan import Aggregate, Plan
-from localdp.studies import Part, part_of
+from localdp.studies import Part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,25 +70,16 @@ class SparkEngine(Engine):
         few = len(tasks) * plan.mechanism.partial_size <= _FEW_NUMBERS
         return self._added(numbers, _CountTasks(plan, tuple(tasks), bad), None, exchange=not few)
 
-    def aggregate(
-        self, frame: Any, plan: Plan | Part, column: str = "report", by: str | None = None, *, bad: str = "fail"
-    ) -> Aggregates:
-        checked_bad(bad)
-        wanted = [column] if by is None else [column, by]
-        check_columns(_columns(frame), wanted)
-        part = part_of(plan)
-        _check_part(frame.schema[column], part)
-        key_type = None if by is None else frame.schema[by].dataType
-        count = _CountColumn(part.plan, by is not None, bad)
-        return result(part.plan, self._added(frame.select(*wanted), count, key_type), by)
+    def columns(self, frame: Any) -> list[str]:
+        return _columns(frame)
 
-    def privatize(
-        self, frame: Any, plan: Plan | Part, column: str = "value", *, out: str, keep: Sequence[str] = ()
-    ) -> Any:
-        check_columns(_columns(frame), [column, *keep])
-        check_out(column, keep)
-        part, types = part_of(plan), _load("pyspark.sql.types")
-        mark = {_PLAN_KEY: part.fingerprint}
+    def count_column(self, frame: Any, part: Part, column: str, by: str | None, bad: str) -> Partial:
+        _check_part(frame.schema[column], part)
+        wanted, key_type = ([column], None) if by is None else ([column, by], frame.schema[by].dataType)
+        return self._added(frame.select(*wanted), _CountColumn(part.plan, by is not None, bad), key_type)
+
+    def write_reports(self, frame: Any, part: Part, column: str, out: str, keep: Sequence[str]) -> Any:
+        types, mark = _load("pyspark.sql.types"), {_PLAN_KEY: part.fingerprint}
         fields = [types.StructField("report", types.BinaryType(), False, mark)]
         schema = types.StructType([*fields, *(frame.schema[name] for name in keep)])
         with _failures():

@@ -105,7 +105,11 @@ def _correlation(first: Vector, second: Vector) -> float:
 def _gains(results: Results, data: Dataset) -> Figure:
     axes = plots.figure().add_subplot()
     epsilons = sorted(
-        {mean.epsilon for mean in results.select(lambda mean: _is_error(mean, data) and mean.method == ZERO)}
+        {
+            mean.epsilon
+            for mean in results.means
+            if (mean.data, mean.mechanism, mean.method, mean.metric) == (data.label, "oue", ZERO, "error")
+        }
     )
     shown: list[float] = []
     for method in (*FITS.values(), AUTO):
@@ -132,10 +136,6 @@ def _gains(results: Results, data: Dataset) -> Figure:
     axes.set_title(f"Gain over Zero, OUE, {plots.plain(data.label)}")
     axes.legend()
     return plots.figure_of(axes)
-
-
-def _is_error(mean: Mean, data: Dataset) -> bool:
-    return mean.data == data.label and mean.mechanism == "oue" and mean.metric == "error"
 
 
 def _errors(results: Results, data: Dataset) -> Figure:

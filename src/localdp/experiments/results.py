@@ -107,7 +107,6 @@ class Results:
 
     @classmethod
     def from_json(cls, objects: Iterable[dict[str, Any]]) -> Results:
-        """The results that `to_json` wrote."""
         return cls(
             [
                 Mean(**each | {"values": tuple(math.nan if value is None else value for value in each["values"])})
@@ -125,14 +124,10 @@ def gather(tasks: Mapping[Task, int], found: Iterator[Measurements]) -> Results:
     for task, trials in tasks.items():
         measured = [next(found) for _ in range(trials)]
         for threshold, method, metric in measured[0]:
-            values = tuple(_seven_digits(trial[threshold, method, metric]) for trial in measured)
+            # Rounded to seven digits, so that the file of results stays small and gives exactly these numbers.
+            values = tuple(float(f"{trial[threshold, method, metric]:.7g}") for trial in measured)
             means.append(Mean(task.data.label, task.mechanism, task.epsilon, threshold, method, metric, values))
     return Results(means)
-
-
-def _seven_digits(value: float) -> float:
-    """The value rounded to seven digits, so that the file of results stays small and gives exactly these numbers."""
-    return float(f"{value:.7g}")
 
 
 def to_csv(means: list[Mean]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localdp.datasets import Dataset
+from localdp.estimate import Estimate
+from localdp.plan import Plan
 
 RAW, ZERO, MOMENTS, LIKELIHOOD = "raw", "Zero", "Calibrate (mv)", "Calibrate (mle)"
 AUTO, NORM_SUB, ORACLE = "auto", "Norm-Sub", "oracle"
@@ -40,3 +42,8 @@ class Task:
     multiples: tuple[float, ...] = ()
     seed: int = 0
     experiment: str = "methods"
+
+    def estimate(self) -> Estimate:
+        """The noisy estimates of this trial: all users simulated with the seed."""
+        plan = Plan(self.data.d, self.mechanism, self.epsilon)
+        return plan.simulate(self.data.frequencies, seed=self.seed).estimate()

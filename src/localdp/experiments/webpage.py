@@ -32,7 +32,6 @@ class Picture:
 
 
 def as_png(figure: Figure) -> bytes:
-    """Draw a figure as a PNG."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", metadata={"Software": None})
     return drawn.getvalue()

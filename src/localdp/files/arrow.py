@@ -22,14 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from localdp.errors import DataFileError
 from localdp.files import columns
-from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column, unreadable_file
+from localdp.files.base import data_file_errors, load_pyarrow, resolve_column, unreadable_file
 from localdp.files.columns import (
     check_plan,
     check_schema,
     decode_dictionary,
     read_ahead,
-    report_batches,
-    report_schema,
     reports_in_column,
 )
 from localdp.files.typed import TypedFormat
@@ -79,15 +77,9 @@ class ArrowFormat(TypedFormat):
             yield decode_dictionary(piece)
 
     @contextmanager
-    def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:
-        schema = report_schema(plan)
+    def batch_writer(self, temporary: Path, schema: pa.Schema) -> Iterator[Any]:
         with load_pyarrow().OSFile(str(temporary), "wb") as sink, load_pyarrow().ipc.new_file(sink, schema) as writer:
-
-            def write(reports: Reports) -> None:
-                for batch in report_batches(reports, schema):
-                    writer.write_batch(batch)
-
-            yield write
+            yield writer
 
     def write_arrow(self, table: pa.Table, target: Any) -> None:
         with load_pyarrow().ipc.new_file(target, table.schema) as writer:

@@ -7,15 +7,15 @@ memory and counted there without a copy; any other group is decoded by Arrow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from localdp.errors import DataFileError
 from localdp.files import columns
-from localdp.files.base import Write, data_file_errors, load_pyarrow, resolve_column
-from localdp.files.columns import check_plan, check_schema, decode_dictionary, read_ahead, report_batches, report_schema
+from localdp.files.base import data_file_errors, load_pyarrow, resolve_column
+from localdp.files.columns import check_plan, check_schema, decode_dictionary, read_ahead
 from localdp.files.typed import TypedFormat
 from localdp.plan import Plan, Reports
 from localdp.types import Progress
@@ -65,16 +65,11 @@ class ParquetFormat(TypedFormat):
             chosen = _checked_groups(path, file, groups)
             yield from _column_pieces(path, file, "report", columns.piece_rows(plan), None, chosen)
 
-    @contextmanager
-    def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:
-        schema = report_schema(plan)
-        with load_pyarrow("parquet").parquet.ParquetWriter(temporary, schema, **_writer_options()) as writer:
-
-            def write(reports: Reports) -> None:
-                for batch in report_batches(reports, schema):
-                    writer.write_batch(batch)
-
-            yield write
+    def batch_writer(self, temporary: Path, schema: pa.Schema) -> AbstractContextManager[Any]:
+        writer: AbstractContextManager[Any] = load_pyarrow("parquet").parquet.ParquetWriter(
+            temporary, schema, **_writer_options()
+        )
+        return writer
 
     def write_arrow(self, table: pa.Table, target: Any) -> None:
         load_pyarrow("parquet").parquet.write_table(table, target)

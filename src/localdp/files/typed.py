@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from localdp.domain import Domain
 from localdp.errors import DataFileError
-from localdp.files.base import UNKNOWN, Format, first_line, load_pyarrow
-from localdp.plan import Plan
+from localdp.files.base import UNKNOWN, Format, Write, first_line, load_pyarrow
+from localdp.files.columns import report_batches, report_schema
+from localdp.plan import Plan, Reports
 from localdp.table import Table
 from localdp.types import Progress
 
@@ -34,6 +36,10 @@ class TypedFormat(Format):
 
         Reports of another plan are a `PlanMismatchError`.
         """
+
+    @abstractmethod
+    def batch_writer(self, temporary: Path, schema: pa.Schema) -> AbstractContextManager[Any]:
+        """A writer of Arrow's record batches to a new file."""
 
     @abstractmethod
     def write_arrow(self, table: pa.Table, target: Any) -> None:
@@ -73,6 +79,17 @@ class TypedFormat(Format):
                 raise DataFileError(f"{path} has values that cannot be items: {first_line(error)}") from None
             places = pyarrow.compute.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int64)
             yield places, lambda place, piece=piece: piece[place].as_py()  # type: ignore[misc]
+
+    @contextmanager
+    def reports_writer(self, temporary: Path, plan: Plan) -> Iterator[Write]:
+        schema = report_schema(plan)
+        with self.batch_writer(temporary, schema) as writer:
+
+            def write(reports: Reports) -> None:
+                for batch in report_batches(reports, schema):
+                    writer.write_batch(batch)
+
+            yield write
 
     def write_table(self, table: Table, temporary: Path) -> None:
         self.write_arrow(table.to_arrow(), temporary)

@@ -41,7 +41,7 @@ Where answers have an order, as on a `Scale`, one more is offered:
 |---|---|---|---|
 | `wave` | `SquareWave` | a number near one's own | means, percentiles and ranges of many ordered cells |
 
-The base class of all mechanisms is in `base`, that of pure ones in `pure`, and those of groups are in `bitmap_base`,
+The base class of all mechanisms is in `base`, those of pure ones and of bitmaps are in `pure`, and those of groups in
 `hashing_base` and `set_base`. `observation` has what counts say about items, and `channel` the exact law of reports.
 `symbol_response` is the randomized response that several mechanisms share, `permanent` says how all of them answer
 again, and `choice` decides what `auto` takes.
@@ -256,10 +256,10 @@ def create(
     >>> create("auto", size=100, epsilon=2.0, once=0.5).mechanism.name
     'oue+sue'
     """
-    if not isinstance(name, str):
-        raise UnknownMechanismError(
-            f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}{_epsilon_hint(name)}"
-        )
+    given: object = name
+    if not isinstance(given, str):
+        hint = f". Did you mean epsilon={name!r}?" if isinstance(given, Real) else ""
+        raise UnknownMechanismError(f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}{hint}")
     if answers is not None and name != "dbit":
         raise InvalidInputError(f"only dbit takes a number of answers, and {name!r:.60} does not: leave out answers")
     kind = kind_named(name)
@@ -345,8 +345,3 @@ def _unknown(name: str, known: list[str]) -> UnknownMechanismError:
         f"there is no mechanism {name!r:.60}; {hint}there are {', '.join(known)}. A mechanism of your own must be "
         "registered first: localdp.mechanisms.register(YourClass)"
     )
-
-
-def _epsilon_hint(value: object) -> str:
-    """A question for callers who gave a budget where the name of a mechanism belongs."""
-    return f". Did you mean epsilon={value!r}?" if isinstance(value, Real) else ""

@@ -38,18 +38,26 @@ def choose(kinds: tuple[Make, ...], size: int, epsilon: float, once: float | Non
     """The best of these mechanisms, as described above. The first of the list wins a tie: its counting is cheaper."""
     checked_epsilon(epsilon)
     options: dict[str, Any] = {} if once is None else {"once": once}
-    candidates: list[Mechanism] = []
-    refused: LocalDPError | None = None
-    for kind in kinds:
-        try:
-            candidates.append(kind(size, epsilon, **options))
-        except (ImpureMechanismError, EpsilonError) as error:
-            refused = error
+    candidates, refused = offered_by(kinds, size, epsilon, options)
     if refused and not candidates:
         raise EpsilonError(f"no mechanism can be made at epsilon {epsilon:g}: {refused}") from refused
     chosen = min(candidates, key=_price if once is None else _variance)
     candidates.sort(key=_variance)
     return Choice(chosen, tuple(candidates), _reason(chosen, candidates) + _too_long(chosen))
+
+
+def offered_by(
+    kinds: tuple[Make, ...], size: int, epsilon: float, options: dict[str, Any]
+) -> tuple[list[Mechanism], LocalDPError | None]:
+    """Those of these mechanisms that can be made, and why the last one of the others cannot."""
+    found: list[Mechanism] = []
+    refused: LocalDPError | None = None
+    for kind in kinds:
+        try:
+            found.append(kind(size, epsilon, **options))
+        except (ImpureMechanismError, EpsilonError) as error:
+            refused = error
+    return found, refused
 
 
 def _variance(mechanism: Mechanism) -> float:

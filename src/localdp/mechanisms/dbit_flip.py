@@ -42,7 +42,7 @@ from localdp.errors import FrequencyError, WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_items
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.laws import WeightLaw
+from localdp.mechanisms.laws import WeightLaw, require_below
 from localdp.mechanisms.pure import PureMechanism, exact_sum
 from localdp.mechanisms.report_classes import ReportClass, Shuffled, merged
 from localdp.randomness import thresholds
@@ -136,12 +136,7 @@ class DBitFlip(PureMechanism):
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
         items = self._items(self.fields(rows))
-        largest = self.size - 1
-        if (items > largest).any():
-            raise WireError(
-                WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report has an item index above {largest}, but indices run from 0 to {largest}",
-            )
+        require_below(self.size, items, "an item index", "indices")
         if (items[:, 1:] <= items[:, :-1]).any():
             raise WireError(
                 WireCode.WRONG_ORDER,

@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.laws import Drawn
+from localdp.mechanisms.laws import Drawn, require_below
 from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
@@ -75,13 +74,9 @@ class HashedMechanism(PureMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        largest = self.response.symbols - 1
-        every_pattern_is_a_symbol = largest & (largest + 1) == 0  # as with 2, 4 or 8 symbols
-        if not every_pattern_is_a_symbol and (self.split(rows)[1] > largest).any():
-            raise WireError(
-                WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report has a symbol above {largest}, but symbols run from 0 to {largest}",
-            )
+        symbols = self.response.symbols
+        if symbols & (symbols - 1):  # with 2, 4 or 8 symbols, every pattern is one
+            require_below(symbols, self.split(rows)[1], "a symbol", "symbols")
 
     def supports(self, rows: Rows, item: int) -> Flags:
         functions, symbols = self.split(rows)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localdp.errors import WireCode, WireError
 from localdp.kernels.binomial_tails import binomial_at_least, binomial_at_most
 from localdp.types import Counts, Rows, Vector, Words
 
@@ -73,6 +74,19 @@ class Laws:
     def compared(self, rows: Rows) -> Drawn | None:
         """What stands out if somebody sends the same report again and again: what is drawn, or what is reported."""
         return self.drawn_in(rows)
+
+
+def require_below(size: int, numbers: Words, one: str, they: str) -> None:
+    """Raise a `WireError` unless all numbers are below the size; `one` and `they` name them in a sentence."""
+    if (numbers >= size).any():
+        sentence = f"a report has {one} above {size - 1}, but {they} run from 0 to {size - 1}"
+        raise WireError(WireCode.SYMBOL_OUT_OF_RANGE, sentence)
+
+
+def require_weight(rows: Rows, weight: int, what: str) -> None:
+    """Raise a `WireError` unless every report has so many lit bits, which stand for `what`."""
+    if (lit_bits(rows) != weight).any():
+        raise WireError(WireCode.WRONG_WEIGHT, f"a report does not hold exactly {weight} {what}, as every report must")
 
 
 def lit_bits(rows: Rows) -> Counts:

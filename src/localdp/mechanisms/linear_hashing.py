@@ -194,10 +194,8 @@ class SubsetLocalHashing(LinearLocalHashing):
         """The response with so many bits, and the best number of symbols that a report stands for."""
         around = math.floor((1 << bits) / wanted)
         among = (max(1, around), around + 1)
-        return min((self._response_of(bits, number) for number in among), key=self._variance_with)
-
-    def _response_of(self, bits: int, among: int) -> SymbolResponse:
-        return SymbolResponse.private(1 << bits, self.requested_epsilon, self.width, among)
+        responses = (SymbolResponse.private(1 << bits, self.requested_epsilon, self.width, each) for each in among)
+        return min(responses, key=self._variance_with)
 
     def parameters(self) -> dict[str, int | str]:
         return super().parameters() | {"among": self.response.among}

@@ -19,9 +19,8 @@ import math
 
 import numpy as np
 
-from localdp.errors import EpsilonError, ImpureMechanismError
 from localdp.mechanisms.base import Mechanism
-from localdp.mechanisms.choice import PRICE_OF_A_BYTE, Choice, Make
+from localdp.mechanisms.choice import PRICE_OF_A_BYTE, Choice, Make, offered_by
 from localdp.mechanisms.wave import MOST_CELLS, SquareWave
 from localdp.types import Vector
 from localdp.validation import checked_epsilon
@@ -38,12 +37,7 @@ _LEVEL = 9.0  # the variance of the level of g
 def choose_ordered(kinds: tuple[Make, ...], size: int, epsilon: float, ordered: int) -> Choice:
     """The mechanism of the least expected error, of these kinds and `wave`. The first of the list wins a tie."""
     checked_epsilon(epsilon)
-    candidates: list[Mechanism] = []
-    for kind in kinds:
-        try:
-            candidates.append(kind(size, epsilon))
-        except (ImpureMechanismError, EpsilonError):
-            continue
+    candidates, _ = offered_by(kinds, size, epsilon, {})
     if size <= MOST_CELLS:
         candidates.append(SquareWave(size, epsilon, ordered=ordered))
     price = {one: _price(one, ordered) for one in candidates}

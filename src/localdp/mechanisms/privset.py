@@ -50,12 +50,13 @@ from itertools import combinations
 
 import numpy as np
 
-from localdp.errors import FrequencyError, WireCode, WireError
+from localdp.errors import FrequencyError
 from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
 from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.laws import require_weight
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
@@ -201,10 +202,7 @@ class PrivSet(SetMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():
-            raise WireError(
-                WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} elements, as every report must"
-            )
+        require_weight(rows, self.subset, "elements")
 
     def supports(self, rows: Rows, item: int) -> Flags:
         return bitstrings.bit(rows, item)

@@ -1,4 +1,4 @@
-"""Pure mechanisms: p* and q* describe them, and so do what follows for their counts."""
+"""Pure mechanisms, which p* and q* describe; those that report a bitmap; and what follows for their counts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from localdp.errors import FrequencyError
+from localdp.formats import bitstrings
+from localdp.kernels.counting import count_bits
 from localdp.mechanisms.base import Mechanism
-from localdp.types import Counts
+from localdp.types import Counts, Flags, Rows
 
 
 class PureMechanism(Mechanism):
@@ -27,6 +29,20 @@ class PureMechanism(Mechanism):
     @abstractmethod
     def q(self) -> Fraction:
         """q* as an exact fraction."""
+
+
+class BitmapMechanism(PureMechanism):
+    """A report has one bit for each item, and supports the items that have their bit set."""
+
+    @property
+    def report_bits(self) -> int:
+        return self.size
+
+    def supports(self, rows: Rows, item: int) -> Flags:
+        return bitstrings.bit(rows, item)
+
+    def count(self, rows: Rows) -> Counts:
+        return count_bits(rows, self.size)
 
 
 def require_sum(counts: Counts, expected: int, why: str) -> None:

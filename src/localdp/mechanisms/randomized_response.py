@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.laws import Drawn
+from localdp.mechanisms.laws import Drawn, require_below
 from localdp.mechanisms.pure import PureMechanism, require_sum
 from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.mechanisms.symbol_response import SymbolResponse
@@ -65,12 +64,7 @@ class RandomizedResponse(PureMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        largest = self.size - 1
-        if (bitstrings.to_integers(rows) > largest).any():
-            raise WireError(
-                WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report has an item index above {largest}, but indices run from 0 to {largest}",
-            )
+        require_below(self.size, bitstrings.to_integers(rows), "an item index", "indices")
 
     def supports(self, rows: Rows, item: int) -> Flags:
         return np.asarray(bitstrings.to_integers(rows) == item)

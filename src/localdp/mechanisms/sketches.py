@@ -50,14 +50,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels import linear_hash, local_hash
 from localdp.kernels.counting import count_bits
 from localdp.kernels.galois_field import irreducible, parity
 from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.laws import Drawn, WeightLaw, lit_bits
+from localdp.mechanisms.laws import Drawn, WeightLaw, lit_bits, require_below
 from localdp.mechanisms.observation import Observation, Sketched
 from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.report_classes import Neighbours, Shuffled, told_by_flag, two_levels
@@ -169,12 +168,7 @@ class Sketch(PureMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        largest = self.functions - 1
-        if (self.split(rows)[0] > largest).any():
-            raise WireError(
-                WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report has a hash function above {largest}, but they run from 0 to {largest}",
-            )
+        require_below(self.functions, self.split(rows)[0], "a hash function", "they")
 
     def supports(self, rows: Rows, item: int) -> Flags:
         functions, told = self.split(rows)

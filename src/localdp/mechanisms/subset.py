@@ -8,12 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from localdp.errors import WireCode, WireError
 from localdp.formats import bitstrings
 from localdp.kernels.subsets import draw_subsets
-from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.pure import require_sum
+from localdp.mechanisms.laws import require_weight
+from localdp.mechanisms.pure import BitmapMechanism, require_sum
 from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -66,10 +65,7 @@ class SubsetSelection(BitmapMechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        if (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.subset).any():
-            raise WireError(
-                WireCode.WRONG_WEIGHT, f"a report does not hold exactly {self.subset} items, as every report must"
-            )
+        require_weight(rows, self.subset, "items")
 
     def validate_counts(self, counts: Counts, n: int) -> None:
         require_sum(counts, n * self.subset, f"since every report supports {self.subset} items")

@@ -10,10 +10,9 @@ import numpy as np
 from localdp.formats import bitstrings
 from localdp.kernels import rare_bits
 from localdp.kernels.biased_bits import biased_bits, replace_bits
-from localdp.mechanisms.bitmap_base import BitmapMechanism
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import WeightLaw
-from localdp.mechanisms.pure import independent_counts
+from localdp.mechanisms.pure import BitmapMechanism, independent_counts
 from localdp.mechanisms.report_classes import Shuffled, two_levels
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy

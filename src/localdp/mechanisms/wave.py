@@ -38,12 +38,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from localdp.errors import ImpureMechanismError, InvalidInputError, WireCode, WireError
+from localdp.errors import ImpureMechanismError, InvalidInputError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import add_histogram
 from localdp.mechanisms.base import Mechanism
 from localdp.mechanisms.channel import Channel
-from localdp.mechanisms.laws import Drawn
+from localdp.mechanisms.laws import Drawn, require_below
 from localdp.mechanisms.pure import require_sum
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
@@ -145,12 +145,7 @@ class SquareWave(Mechanism):
 
     def validate(self, rows: Rows) -> None:
         super().validate(rows)
-        largest = self.outcomes - 1
-        if (bitstrings.to_integers(rows) > largest).any():
-            raise WireError(
-                WireCode.SYMBOL_OUT_OF_RANGE,
-                f"a report has an output above {largest}, but outputs run from 0 to {largest}",
-            )
+        require_below(self.outcomes, bitstrings.to_integers(rows), "an output", "outputs")
 
     def count(self, rows: Rows) -> Counts:
         counts = np.zeros(self.outcomes, np.int64)

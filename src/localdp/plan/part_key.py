@@ -27,7 +27,8 @@ class PartKey:
     name: str
 
     def __post_init__(self) -> None:
-        if not _is_fingerprint(self.study):
+        study: Any = self.study
+        if not isinstance(study, str) or len(study) != 64 or not set(study) <= set("0123456789abcdef"):
             raise PlanError("the study of a part is given by its fingerprint, 64 hex digits")
         if not isinstance(self.name, str) or not 0 < len(self.name) <= _LONGEST_NAME:
             raise PlanError(f"the name of a part is text of 1 to {_LONGEST_NAME} characters")
@@ -42,7 +43,3 @@ class PartKey:
         if not isinstance(document, dict) or set(document) != {"study", "name"}:
             raise TypeError("a part has a study and a name")
         return cls(document["study"], document["name"])
-
-
-def _is_fingerprint(text: Any) -> bool:
-    return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")

@@ -194,7 +194,8 @@ class Plan(Frozen):
 
     def privatize_held(self, held: Held, *, seed: int | None = None, progress: Progress | None = None) -> Reports:
         """Like `privatize`, with the indices of what users hold instead of their values."""
-        return self.privatize_from(held, _source(seed), progress=progress)
+        source = keystream.secure() if seed is None else keystream.seeded(seed)
+        return self.privatize_from(held, source, progress=progress)
 
     def privatize_from(self, held: Held, source: keystream.Entropy, *, progress: Progress | None = None) -> Reports:
         """Like `privatize_held`, with noise from this source."""
@@ -325,11 +326,6 @@ class Plan(Frozen):
 
     def __repr__(self) -> str:
         return f"<Plan {self.fingerprint[:12]}: {self.mechanism!r}>"
-
-
-def _source(seed: int | None) -> keystream.Keystream:
-    """The random stream of one call: a secure one, unless a seed is given."""
-    return keystream.secure() if seed is None else keystream.seeded(seed)
 
 
 def _asked(

@@ -40,7 +40,7 @@ def survey(
     >>> survey(baskets, ["tea", "milk", "bread", "rice"], epsilon=4.0, top=2, seed=1).items
     ['milk', 'tea']
     """
-    return _found(sets, items, epsilon, top, 1, seed, progress)
+    return itemsets(sets, items, epsilon=epsilon, top=top, largest=1, seed=seed, progress=progress)
 
 
 def itemsets(
@@ -61,18 +61,6 @@ def itemsets(
     >>> itemsets(baskets, ["tea", "milk", "bread", "rice"], epsilon=4.0, top=3, seed=1).items[0]
     ('milk',)
     """
-    return _found(sets, items, epsilon, top, largest, seed, progress)
-
-
-def _found(
-    sets: Any,
-    items: Domain | int | Iterable[Item],
-    epsilon: float,
-    top: int,
-    largest: int,
-    seed: int | None,
-    progress: Progress | None,
-) -> FoundSets:
     domain = items if isinstance(items, Domain) else Domain(items)
     held = Members(domain, None).sets(sets)
     if not held.users:

@@ -2,49 +2,14 @@
 
 | asked | read | answered |
 |---|---|---|
-| estimates of a range of days | `EstimatesQuery.read(parameters)` | `answer_estimates(aggregate, query, minimum=...)` |
+| estimates of a range of days | `EstimatesQuery.read(parameters)` | `answer_estimates(aggregate, query)` |
 | the same for each segment | `by` of the same query | `SegmentsAnswer` |
-| how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, {day: aggregate}, query, minimum=...)` |
+| how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, blocks, query, minimum)` |
 | what changed between two ranges | `DifferenceQuery.read(parameters)` | `DifferenceAnswer(...)` |
 | how the prior fits the data | | `answer_prior(fitted)` |
-| how far the plan has come | | `answer_progress(plan, reports, minimum=...)` |
+| how far the plan has come | | `ProgressAnswer(plan, reports, minimum, ...)` |
 
-Every answer has `document()`, a JSON value; the first three also have `table()` and `render()`, which gives the bytes
-in the format that was asked for. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
+The first four have `content()`, a JSON value in which arrays stand for lists, `table()`, and `rendered(format)`, which
+gives the bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
 hand it in as `fit=`, or what it gives as `fitted=`.
 """
-
-from localdp.collector.answers.difference import DifferenceAnswer
-from localdp.collector.answers.estimates import EstimatesAnswer, answer_estimates
-from localdp.collector.answers.fitted import Fit, Fitted, Remembering, check_enough, fit, merged
-from localdp.collector.answers.history import HistoryAnswer, answer_history
-from localdp.collector.answers.prior import answer_prior
-from localdp.collector.answers.progress import ProgressAnswer, answer_progress
-from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
-from localdp.collector.answers.released import Blocks, Released
-from localdp.collector.answers.rendering import Rendered
-from localdp.collector.answers.segments import SegmentsAnswer
-
-__all__ = [
-    "Blocks",
-    "DifferenceAnswer",
-    "DifferenceQuery",
-    "EstimatesAnswer",
-    "EstimatesQuery",
-    "Fit",
-    "Fitted",
-    "HistoryAnswer",
-    "HistoryQuery",
-    "ProgressAnswer",
-    "Released",
-    "Remembering",
-    "Rendered",
-    "SegmentsAnswer",
-    "answer_estimates",
-    "answer_history",
-    "answer_prior",
-    "answer_progress",
-    "check_enough",
-    "fit",
-    "merged",
-]

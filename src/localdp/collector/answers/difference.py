@@ -16,7 +16,7 @@ from localdp.changes import Difference, difference
 from localdp.collector.answers.estimates import figure
 from localdp.collector.answers.queries import Days, DifferenceQuery
 from localdp.collector.answers.released import Released
-from localdp.collector.answers.rendering import Answer, Rendered, plain
+from localdp.collector.answers.rendering import Answer, plain
 from localdp.plan import Aggregate
 from localdp.table import Table
 from localdp.types import Places
@@ -35,7 +35,6 @@ class DifferenceAnswer(Answer):
 
     @cached_property
     def change(self) -> Difference:
-        """The difference itself."""
         return difference(*self.aggregates)
 
     @property
@@ -60,7 +59,6 @@ class DifferenceAnswer(Answer):
         return Table(columns, whole.title)
 
     def content(self) -> dict[str, Any]:
-        """The answer as a JSON value."""
         sides = zip(("before", "after"), self.ranges, self.aggregates, strict=True)
         return {
             "plan": self.aggregates[0].plan.fingerprint,
@@ -73,10 +71,6 @@ class DifferenceAnswer(Answer):
             "notes": list(self.remarks),
             "items": plain(self.table()),
         }
-
-    def render(self) -> Rendered:
-        """The answer in the format that was asked for."""
-        return self.rendered(self.query.format)
 
     @cached_property
     def _changed(self) -> Places:

@@ -1,4 +1,4 @@
-"""The estimates of a range of days: raw and calibrated frequencies with intervals, heavy hitters, and the top k."""
+"""The estimates of a range of days, whole or by segment: frequencies with intervals, heavy hitters, and the top k."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from localdp.calibrate.base import Quantity
-from localdp.collector.answers.fitted import Fitted, check_enough, fit
+from localdp.collector.answers.fitted import Fitted, fit
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
-from localdp.collector.answers.rendering import Answer, Rendered, one, plain
-from localdp.forgery.fake_users import Forged, in_users
+from localdp.collector.answers.rendering import Answer, one, plain
+from localdp.forgery.fake_users import in_users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
 from localdp.table import Table
 from localdp.types import Places
+
+REST = "(rest)"
+"""What the rest is called. No segment can be called that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class EstimatesAnswer(Answer):
         if not number:
             return ()
         some = "1 report looks" if number == 1 else f"{number:,} reports look"
-        most = Forged.under(self.fitted.plan.mechanism, self.fitted.n).added_by(number)
+        most = number * self.fitted.plan.mechanism.push
         what = "are counted here" if self.query.suspects else "are left out; suspects=in counts those that are released"
         return (f"{some} forged, and {what}. Together they can add at most {in_users(most)} users to one item",)
 
@@ -71,7 +74,6 @@ class EstimatesAnswer(Answer):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings and notes."""
         return tuple(dict.fromkeys((*self.warnings, *self.notes)))
 
     def table(self) -> Table:
@@ -81,7 +83,6 @@ class EstimatesAnswer(Answer):
         return self._rows(None) if self.top is None else self._listed(self.top)
 
     def content(self) -> dict[str, Any]:
-        """The answer as a JSON value. Tables are objects with one list for each column."""
         fitted, query = self.fitted, self.query
         estimate = fitted.estimate
         made: dict[str, Any] = {
@@ -117,10 +118,6 @@ class EstimatesAnswer(Answer):
     def _prior(self) -> dict[str, Any]:
         prior = self.fitted.calibrated.prior
         return {"asked": self.fitted.prior, "fitted": prior.name, "method": prior.method, "why": list(prior.notes)}
-
-    def render(self) -> Rendered:
-        """The answer in the format that was asked for."""
-        return self.rendered(self.query.format)
 
     def _listed(self, hits: HeavyHitters) -> Table:
         """The rows of these items, with the probability of each."""
@@ -161,10 +158,52 @@ def answer_estimates(
     >>> from localdp import Plan
     >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
     >>> answer = answer_estimates(aggregate, EstimatesQuery.read({"top": "1"}), minimum=100)
-    >>> answer.document()["top"]["items"]["item"]
+    >>> answer.content()["top"]["items"]["item"]
     ['tea']
     """
-    check_enough(aggregate.n, minimum)
-    asked = query or EstimatesQuery()
-    shown = released or Released(minimum, aggregate.n, aggregate.n, 0, 0)
+    asked, shown = query or EstimatesQuery(), released or Released.all_of(aggregate.n, minimum)
+    shown.check()
     return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior, reports=asked.reports_per_person), shown)
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentsAnswer(Answer):
+    """The estimates of every segment side by side, and of the rest, which has an empty label.
+
+    The rest are reports without a segment, or of days with too few. `waiting` are segments of which too little is
+    released.
+    """
+
+    answers: tuple[tuple[str, EstimatesAnswer], ...]
+    waiting: tuple[str, ...]
+
+    def content(self) -> dict[str, Any]:
+        found = {label or REST: answer.content() for label, answer in self.answers}
+        return {"segments": found, "waiting": list(self.waiting), "notes": list(self._notes)}
+
+    def table(self) -> Table:
+        """The rows of all segments, one after the other."""
+        tables = [answer.table() for _, answer in self.answers]
+        labels = [label or REST for label, _ in self.answers]
+        columns: dict[str, Any] = {"segment": np.repeat(labels, [len(table) for table in tables]).tolist()}
+        for name in tables[0].columns:
+            parts = [table.columns[name] for table in tables]
+            whole = all(isinstance(part, np.ndarray) for part in parts)
+            columns[name] = np.concatenate(parts) if whole else [value for part in parts for value in part]
+        return Table(columns, f"{len(tables)} segments", tables[0].formats)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        every = (f"{label or REST}: {one}" for label, answer in self.answers for one in answer.warnings)
+        return (*every, *self._notes)
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """What a reader of segments must know."""
+        minimum = self.answers[0][1].released.minimum
+        rest = (
+            "the rest holds reports without a segment, and those of days on which a segment had fewer than "
+            f"{minimum:,} reports, so that no sum gives them away"
+        )
+        few = f"too few reports are released of {', '.join(self.waiting)}"
+        return (rest, few) if self.waiting else (rest,)

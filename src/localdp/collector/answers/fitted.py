@@ -14,7 +14,6 @@ from threading import Lock
 import numpy as np
 
 from localdp.collector.answers.rendering import shares, users
-from localdp.errors import TooFewReportsError
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.plan import Aggregate, Plan
@@ -25,6 +24,8 @@ RAW = ("raw", "raw_std_error")
 CALIBRATED = ("frequency", "low", "high", "share", "share_low", "share_high")
 NUMBERS = (*RAW, *CALIBRATED)
 """The columns of `Fitted.numbers`; some mechanisms have no raw ones."""
+
+_MOST_ITEMS = 4_000_000  # of all results that are remembered
 
 ONCE = (1.0, 1.0)
 """The fewest and the most reports of a person, if everybody reported once."""
@@ -41,7 +42,6 @@ class Fitted:
 
     @property
     def n(self) -> int:
-        """The number of reports."""
         return self.estimate.n
 
     @property
@@ -100,8 +100,8 @@ class Remembering:
     True
     """
 
-    def __init__(self, most: int = 64, most_items: int = 4_000_000) -> None:
-        self._most, self._most_items = most, most_items
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
         self._results: OrderedDict[tuple[str, int, bytes, str, tuple[float, float]], Fitted] = OrderedDict()
         self._lock = Lock()
 
@@ -127,7 +127,7 @@ class Remembering:
         made = fit(aggregate, prior, others, reports)
         with self._lock:
             self._results[key] = made
-            while len(self._results) > self._most or (self._items > self._most_items and len(self._results) > 1):
+            while len(self._results) > self._most or (self._items > _MOST_ITEMS and len(self._results) > 1):
                 self._results.popitem(last=False)
         return made
 
@@ -143,14 +143,3 @@ def merged(plan: Plan, aggregates: Iterable[Aggregate]) -> Aggregate:
     for aggregate in aggregates:
         whole.merge(aggregate, repeated=True)
     return whole
-
-
-def check_enough(n: int, minimum: int) -> None:
-    """Raise a `TooFewReportsError` if n reports are fewer than the minimum, or none at all."""
-    least = max(minimum, 1)
-    if n < least:
-        have = "there are no reports" if n == 0 else "there is 1 report" if n == 1 else f"there are {n:,} reports"
-        raise TooFewReportsError(
-            f"{have} in this range of days, and estimates of this plan are released from {least:,} on: wait for more "
-            "reports, or ask for more days"
-        )

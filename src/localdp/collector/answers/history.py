@@ -14,7 +14,7 @@ with others. A block that lies in several periods belongs to none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -24,10 +24,10 @@ import numpy as np
 
 from localdp.changes.history import Lines
 from localdp.changes.refusals import repeated_outcomes, share_noise
-from localdp.collector.answers.fitted import NUMBERS, Fit, Fitted, check_enough, fit, merged
+from localdp.collector.answers.fitted import NUMBERS, Fit, Fitted, fit, merged
 from localdp.collector.answers.queries import HistoryQuery
-from localdp.collector.answers.released import Blocks
-from localdp.collector.answers.rendering import Answer, Rendered, plain, without_apostrophe
+from localdp.collector.answers.released import Blocks, Released
+from localdp.collector.answers.rendering import Answer, plain, without_apostrophe
 from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.files.base import UNKNOWN
 from localdp.files.csv import item_finder
@@ -78,7 +78,6 @@ class HistoryAnswer(Answer):
 
     @property
     def items(self) -> list[Item]:
-        """The chosen items."""
         return [self.plan.domain.items[place] for place in self.places.tolist()]
 
     @cached_property
@@ -138,45 +137,25 @@ class HistoryAnswer(Answer):
             "series": series,
         }
 
-    def render(self) -> Rendered:
-        """The answer in the format that was asked for."""
-        return self.rendered(self.query.format)
 
-
-def answer_history(
-    plan: Plan,
-    days: Mapping[date, Aggregate] | Blocks,
-    query: HistoryQuery | None = None,
-    *,
-    minimum: int = 1,
-    fit: Fit = fit,
-) -> HistoryAnswer:
-    """Answer how items moved, from the aggregate of each UTC day, or of blocks of days.
+def answer_history(plan: Plan, blocks: Blocks, asked: HistoryQuery, minimum: int, fit: Fit = fit) -> HistoryAnswer:
+    """Answer how items moved, from the aggregates of blocks of days.
 
     Without a range in the query, it runs from the first to the last day with reports. If all days of the range together
     have fewer reports than `minimum`, that is a `TooFewReportsError`. `fit` may be a function that remembers what it
     has fitted.
-
-    >>> from localdp import Plan
-    >>> plan = Plan(["tea", "milk"], epsilon=2.0)
-    >>> days = {date(2026, 11, day): plan.simulate([700, 300], seed=day) for day in (1, 3)}
-    >>> answer_history(plan, days, minimum=100).overview()["status"]
-    ['estimated', 'no reports', 'estimated']
     """
-    asked = query or HistoryQuery()
-    blocks = days if isinstance(days, Blocks) else Blocks.single(days)
     inside = {block for block in blocks.days if all(_inside(day, asked) for day in block)}
     reported = {day: n for day, n in blocks.reported.items() if n and _inside(day, asked)}
     if not inside:
-        check_enough(0, minimum)
+        Released.all_of(0, minimum).check()
     first, last = asked.first or min(reported), asked.last or max(reported)
     stretches, places = list(_stretches(first, last, asked.by)), _places(plan, asked.items)
     # Only now the counts are read: what is refused costs nothing.
-    if not asked.items or not isinstance(days, Blocks):
+    if not asked.items:
         whole = merged(plan, map(blocks.read, sorted(inside)))
-        check_enough(whole.n, minimum)
-        if not asked.items:
-            places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
+        Released.all_of(whole.n, minimum).check()
+        places = np.argsort(-fit(whole, asked.prior).calibrated.frequencies, kind="stable")[: asked.top]
     counted = []
     for _, start, end in stretches:
         own = [blocks.read(block) for block in sorted(inside) if start <= min(block) and max(block) <= end]

@@ -20,7 +20,7 @@ def answer_prior(fitted: Fitted) -> dict[str, Any]:
     """The histogram and the prediction as a JSON value: items in each bin, and the number that is expected there.
 
     >>> from localdp import Plan
-    >>> from localdp.collector.answers import fit
+    >>> from localdp.collector.answers.fitted import fit
     >>> aggregate = Plan(100, epsilon=2.0).simulate([700] + [3] * 99, seed=1)
     >>> answer = answer_prior(fit(aggregate))
     >>> sum(answer["items"]) + answer["beyond"], round(sum(answer["expected"])) <= 100

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from localdp.collector.fields import BETWEEN_0_AND_1, FORMAT, FROM, TO, Parameter, Parameters, check_days, read_query
 from localdp.errors import InvalidInputError
@@ -107,14 +108,31 @@ DIFFERENCE = (
 )
 
 
+class Query(ABC):
+    """What is asked, from the values of the parameters that `known` lists."""
+
+    known: ClassVar[tuple[Parameter, ...]]
+
+    @classmethod
+    def read(cls, parameters: Parameters) -> Self:
+        """The query of these parameters of an address."""
+        return cls.of(read_query(cls.known, parameters))
+
+    @classmethod
+    @abstractmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The query of these values; an `InvalidInputError` for values that do not go together."""
+
+
 @dataclass(frozen=True)
-class DifferenceQuery:
+class DifferenceQuery(Query):
     """Which difference is asked for.
 
     >>> DifferenceQuery.read({"after": "2026-11-08..2026-11-14"}).ranges(date(2026, 11, 16))[0]
     (datetime.date(2026, 11, 1), datetime.date(2026, 11, 7))
     """
 
+    known = DIFFERENCE
     before: Days | None = None
     after: Days | None = None
     top: int | None = None
@@ -123,13 +141,7 @@ class DifferenceQuery:
     format: str = "json"
 
     @classmethod
-    def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters that `DIFFERENCE` lists."""
-        return cls.of(read_query(DIFFERENCE, parameters))
-
-    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The query of these values; an `InvalidInputError` for ranges that have days in common."""
         made = cls(**values)
         if made.before and made.after and made.before[0] <= made.after[1] and made.after[0] <= made.before[1]:
             raise InvalidInputError("before and after have days in common: the same reports would be on both sides")
@@ -144,7 +156,7 @@ class DifferenceQuery:
 
 
 @dataclass(frozen=True)
-class EstimatesQuery:
+class EstimatesQuery(Query):
     """Which estimates are asked for: the range of UTC days (both ends belong to it), the prior, the items, the format.
 
     `top` and `threshold` narrow the answer to the most frequent items, or to the heavy hitters; without them it has all
@@ -158,6 +170,7 @@ class EstimatesQuery:
     localdp.errors.InvalidInputError: top is a whole number of at least 1, not 'many'
     """
 
+    known = ESTIMATES
     first: date | None = None
     last: date | None = None
     prior: str = "auto"
@@ -175,13 +188,7 @@ class EstimatesQuery:
     """The fewest and the most reports that each person has sent in this range."""
 
     @classmethod
-    def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters that `ESTIMATES` lists."""
-        return cls.of(read_query(ESTIMATES, parameters))
-
-    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The query of these values; an `InvalidInputError` for values that do not go together."""
         given = dict(values)
         first, last = given.pop("from", None), given.pop("to", None)
         check_days(first, last)
@@ -201,13 +208,14 @@ class EstimatesQuery:
 
 
 @dataclass(frozen=True)
-class HistoryQuery:
+class HistoryQuery(Query):
     """Which history is asked for: by day or by ISO week, of these items or else of the most frequent ones.
 
     >>> HistoryQuery.read([("by", "week"), ("item", "tea"), ("item", "milk")]).items
     ('tea', 'milk')
     """
 
+    known = HISTORY
     by: str = "day"
     first: date | None = None
     last: date | None = None
@@ -219,13 +227,7 @@ class HistoryQuery:
     format: str = "json"
 
     @classmethod
-    def read(cls, parameters: Parameters) -> Self:
-        """Read the parameters that `HISTORY` lists."""
-        return cls.of(read_query(HISTORY, parameters))
-
-    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The query of these values; an `InvalidInputError` for values that do not go together."""
         given = dict(values)
         first, last = given.pop("from", None), given.pop("to", None)
         check_days(first, last)

@@ -27,8 +27,13 @@ class Released:
     held_back: int
     counted_until: str | None = None
 
+    @classmethod
+    def all_of(cls, n: int, minimum: int) -> Released:
+        """All n reports together: shown if they reach the minimum, and held back otherwise."""
+        shown = n if n >= max(minimum, 1) else 0
+        return cls(minimum, shown, shown, 0, n - shown)
+
     def document(self) -> dict[str, Any]:
-        """The numbers as a JSON value."""
         return {
             "minimum": self.minimum,
             "held_back": self.held_back,
@@ -48,11 +53,11 @@ class Released:
         """Raise a `TooFewReportsError` if nothing is released."""
         if self.shown:
             return
-        have = "there are no reports" if self.held_back == 0 else _some(self.held_back)
-        least = max(self.minimum, 1)
+        waiting, least = self.held_back, max(self.minimum, 1)
+        have = {0: "there are no reports", 1: "there is 1 report"}.get(waiting, f"there are {waiting:,} reports")
         whole = (
             ""
-            if self.held_back < least
+            if waiting < least
             else ", of whole days: a day with fewer is released when it is over, together with others like it"
         )
         raise TooFewReportsError(
@@ -68,16 +73,3 @@ class Blocks:
     days: tuple[tuple[date, ...], ...]
     read: Callable[[tuple[date, ...]], Aggregate]
     reported: Mapping[date, int]
-
-    @classmethod
-    def single(cls, days: Mapping[date, Aggregate]) -> Blocks:
-        """Every day by itself."""
-        return cls(
-            tuple((day,) for day, aggregate in days.items() if aggregate.n),
-            lambda block: days[block[0]],
-            {day: aggregate.n for day, aggregate in days.items()},
-        )
-
-
-def _some(n: int) -> str:
-    return "there is 1 report" if n == 1 else f"there are {n:,} reports"

@@ -17,7 +17,6 @@ _MOST_USERS = 10**12
 
 
 async def advice(service: Service, request: Request) -> Response:
-    """What each mechanism would give."""
     given = request.state.query
     if given["items"] > service.settings.most_items:
         raise invalid(f"advice is for at most {service.settings.most_items:,} items")

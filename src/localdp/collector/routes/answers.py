@@ -9,37 +9,31 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.answers import DifferenceQuery, EstimatesQuery, HistoryQuery, Rendered
-from localdp.collector.answers.queries import DIFFERENCE, ESTIMATES, HISTORY
+from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery, Query
+from localdp.collector.answers.rendering import Rendered
 from localdp.collector.collections import Collection
+from localdp.collector.fields import TABLES
 from localdp.collector.problems import Problem
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.service import Service
 from localdp.errors import TooFewReportsError
 
-Query = TypeVar("Query", EstimatesQuery, HistoryQuery, DifferenceQuery)
+Asked = TypeVar("Asked", bound=Query)
 
 
 async def estimates(service: Service, request: Request) -> Response:
-    """How many people have each item, over a range of days."""
-    query = EstimatesQuery.of(request.state.query)
-    return await _answered(service, request, service.answering.estimates, query)
+    return await _answered(service, request, service.answering.estimates, EstimatesQuery)
 
 
 async def history(service: Service, request: Request) -> Response:
-    """How items moved, by day or by week."""
-    query = HistoryQuery.of(request.state.query)
-    return await _answered(service, request, service.answering.history, query)
+    return await _answered(service, request, service.answering.history, HistoryQuery)
 
 
 async def difference(service: Service, request: Request) -> Response:
-    """What changed between two ranges of days."""
-    query = DifferenceQuery.of(request.state.query)
-    return await _answered(service, request, service.answering.difference, query)
+    return await _answered(service, request, service.answering.difference, DifferenceQuery)
 
 
 async def prior(service: Service, request: Request) -> Response:
-    """How the fitted prior compares with the data."""
     collection = await service.collection(request.path_params["plan"])
     try:
         return json_response(
@@ -50,8 +44,9 @@ async def prior(service: Service, request: Request) -> Response:
 
 
 async def _answered(
-    service: Service, request: Request, answer: Callable[[Collection, Query], Rendered], query: Query
+    service: Service, request: Request, answer: Callable[[Collection, Asked], Rendered], kind: type[Asked]
 ) -> Response:
+    query = kind.of(request.state.query)
     collection = await service.collection(request.path_params["plan"])
     started = time.perf_counter()
     try:
@@ -63,24 +58,15 @@ async def _answered(
     return Response(rendered.body, 200, None, rendered.media_type)
 
 
-_ANSWER = {
-    200: (
-        "The answer.",
-        {
-            "application/json": {"type": "object"},
-            "text/csv": {"type": "string"},
-            "application/vnd.apache.arrow.file": {"type": "string", "format": "binary"},
-        },
-    )
-}
+_ANSWER = {200: ("The answer.", TABLES)}
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/estimates", "read", "How many people have each item.", estimates, _ANSWER,
-          ESTIMATES, problems=(404, 409, 422, 503)),
+          EstimatesQuery.known, problems=(404, 409, 422, 503)),
     Route("GET", "/v1/plans/{plan}/history", "read", "How items moved, by day or week.", history, _ANSWER,
-          HISTORY, problems=(404, 409, 422, 503)),
+          HistoryQuery.known, problems=(404, 409, 422, 503)),
     Route("GET", "/v1/plans/{plan}/difference", "read", "What changed between two ranges of days.", difference, _ANSWER,
-          DIFFERENCE, problems=(404, 409, 422, 503)),
+          DifferenceQuery.known, problems=(404, 409, 422, 503)),
     Route("GET", "/v1/plans/{plan}/prior", "read", "The fitted prior against the data.", prior,
           {200: ("The answer.", {"application/json": {"type": "object"}})}, problems=(404, 409, 422, 503)),
 )  # fmt: skip

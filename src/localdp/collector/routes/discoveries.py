@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from localdp.collector.answers.discoveries import FoundAnswer
 from localdp.collector.answers.queries import LEVEL
+from localdp.collector.answers.results import FoundAnswer
 from localdp.collector.collections import Collection, iso_moment
-from localdp.collector.fields import EPSILON, FORMAT, TERMS, Parameter
+from localdp.collector.fields import EPSILON, FORMAT, TABLES, TERMS, TEXT, Parameter, record
 from localdp.collector.problems import Problem, invalid, unknown_discovery
 from localdp.collector.requests import KINDS, check_fields, made, terms_of
 from localdp.collector.routes import uploads
@@ -58,8 +58,6 @@ def _requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All discoveries, the newest first."""
-
     def answer() -> list[dict[str, Any]]:
         return [described(service, kept) for kept in service.studies.every(DISCOVERY)]
 
@@ -95,7 +93,6 @@ async def advance(service: Service, request: Request) -> Response:
 
 
 async def result(service: Service, request: Request) -> Response:
-    """The values that were found."""
     kind, level = request.state.query["format"], request.state.query["level"]
     kept = await _kept(service, request)
     discovery = _discovery(kept)
@@ -199,7 +196,6 @@ def _under_way(service: Service, kept: Kept, discovery: Discovery) -> dict[str, 
     }
 
 
-_TEXT = {"type": "string"}
 _TERMS = {
     **{name: TERMS[name] for name in ("title", "question", "write_token")},
     "automatic": {"type": "boolean", "default": False, "description": "End a round as soon as it has its reports."},
@@ -211,7 +207,7 @@ OF_DISCOVERY: dict[str, Any] = {
     "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
     "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
     "alphabet": {"type": "string", "description": "All characters that texts have."},
-    "examples": {"type": "array", "items": _TEXT, "description": "Public texts that the code of texts is shaped by."},
+    "examples": {"type": "array", "items": TEXT, "description": "Public texts that the code of texts is shaped by."},
     "known": {
         "type": "array",
         "items": {"type": ["string", "integer"]},
@@ -227,31 +223,21 @@ REQUEST = {
     "required": ["epsilon", "users"],
     "properties": OF_DISCOVERY,
 }
-_DISCOVERY = {
-    "type": "object",
-    "required": ["fingerprint", "short", "state", "epsilon", "users", "top", "round", "rounds"],
-    "properties": {
-        "fingerprint": _TEXT,
-        "short": _TEXT,
+_DISCOVERY = record(
+    ("fingerprint", "short", "state", "epsilon", "users", "top", "round", "rounds"),
+    {
+        "fingerprint": TEXT,
+        "short": TEXT,
         "state": {"enum": ["running", "done", "closed"]},
         **_TERMS,
         "round": {"type": ["object", "null"], "description": "The round under way, with its reports so far."},
         "rounds": {"type": "array", "description": "The rounds that are over."},
     },
-}
+)
 _ONE = {"application/json": _DISCOVERY}
 _LIST = {"type": "object", "properties": {"discoveries": {"type": "array", "items": _DISCOVERY}}}
 DOCUMENT = {200: ("The document.", {"application/json": {"type": "object"}}), 304: ("Unchanged.", {})}
-RESULT = {
-    200: (
-        "The values.",
-        {
-            "application/json": {"type": "object"},
-            "text/csv": {"type": "string"},
-            "application/vnd.apache.arrow.file": {"type": "string", "format": "binary"},
-        },
-    )
-}
+RESULT = {200: ("The values.", TABLES)}
 _ROUND = Parameter(
     "round", "The number of the round to end.", {"type": "integer", "minimum": 0, "maximum": 999_999}, required=True
 )

@@ -8,14 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import iso_moment
-from localdp.collector.fields import Parameter
+from localdp.collector.fields import TEXT, Parameter, record
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.service import Service
 from localdp.collector.storage import published
 
 
 async def every(service: Service, request: Request) -> Response:
-    """What has happened, the newest first."""
     after, most = request.state.query["after"], request.state.query["most"]
 
     def answer() -> list[dict[str, Any]]:
@@ -41,27 +40,17 @@ async def every(service: Service, request: Request) -> Response:
 
 
 MEDIA_TYPE = "application/feed+json"
-_ITEM = {
-    "type": "object",
-    "required": ["id", "date_published", "title", "tags"],
-    "properties": {
-        "id": {"type": "string"},
-        "date_published": {"type": "string"},
-        "title": {"type": "string"},
-        "content_text": {"type": "string"},
+_ITEM = record(
+    ("id", "date_published", "title", "tags"),
+    {
+        **dict.fromkeys(("id", "date_published", "title", "content_text"), TEXT),
         "tags": {"type": "array", "items": {"enum": ["minimum", "changed"]}},
-        "_localdp": {"type": "object", "properties": {"study": {"type": "string"}}},
+        "_localdp": {"type": "object", "properties": {"study": TEXT}},
     },
-}
-_FEED = {
-    "type": "object",
-    "required": ["version", "title", "items"],
-    "properties": {
-        "version": {"type": "string"},
-        "title": {"type": "string"},
-        "items": {"type": "array", "items": _ITEM},
-    },
-}
+)
+_FEED = record(
+    ("version", "title", "items"), {"version": TEXT, "title": TEXT, "items": {"type": "array", "items": _ITEM}}
+)
 ROUTES = (
     Route("GET", "/v1/feed", "read", "What has happened.", every, {200: ("A JSON Feed.", {MEDIA_TYPE: _FEED})},
           (Parameter("after", "Only what came after the event with this id.",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import iso_moment
-from localdp.collector.fields import TERMS, Parameter
+from localdp.collector.fields import TERMS, Parameter, record
 from localdp.collector.life import CLONE, CORRECTED, TRIAL
 from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.routes.studies import STUDY, described
 from localdp.collector.service import Service
 from localdp.collector.storage import trail
+from localdp.collector.studies import Kept
 
 
 async def trial(service: Service, request: Request) -> Response:
@@ -29,37 +30,30 @@ async def clone(service: Service, request: Request) -> Response:
 
 async def begin(service: Service, request: Request) -> Response:
     """Begin a draft, and throw away all trials of the study for good."""
-    kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
-    await service.pools.for_operators(service.life.begin, kept)
+    kept = await _done(service, request, service.life.begin)
     service.tokens.forget()
     return await _described(service, kept.name)
 
 
 async def correct(service: Service, request: Request) -> Response:
     """Correct what people read of a study. What it asks stays."""
-    body = await json_body(service, request)
-    kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
-    await service.pools.for_operators(service.life.correct, kept, body)
+    kept = await _done(service, request, service.life.correct, await json_body(service, request))
     return await _described(service, kept.name)
 
 
 async def reopen(service: Service, request: Request) -> Response:
-    """Take uploads again."""
-    kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
-    await service.pools.for_operators(service.life.reopen, kept)
+    kept = await _done(service, request, service.life.reopen)
     return await _described(service, kept.name)
 
 
 async def delete(service: Service, request: Request) -> Response:
     """Delete a closed study for good, with all its reports."""
-    kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
-    await service.pools.for_operators(service.life.delete, kept)
+    await _done(service, request, service.life.delete)
     service.tokens.forget()
     return Response(None, 204)
 
 
 async def every(service: Service, request: Request) -> Response:
-    """What administrators did, the newest first."""
     most, study = request.state.query["most"], request.state.query.get("study")
 
     def answer() -> list[dict[str, Any]]:
@@ -78,6 +72,13 @@ async def every(service: Service, request: Request) -> Response:
         ]
 
     return json_response({"trail": await service.pools.for_operators(answer)})
+
+
+async def _done(service: Service, request: Request, act: Callable[..., None], *given: Any) -> Kept:
+    """Do something to the study that a path names; the study as it was before."""
+    kept = await service.pools.for_operators(service.studies.find, request.path_params["study"])
+    await service.pools.for_operators(act, kept, *given)
+    return kept
 
 
 async def _copied(service: Service, request: Request, what: str) -> Response:
@@ -116,7 +117,7 @@ _COPY = {
 }
 _COPIED = {201: ("Made.", {"application/json": STUDY}), 200: ("Made before.", {"application/json": STUDY})}
 _OF_BODY = (400, 404, 408, 409, 413, 415, 422, 429, 503, 507)
-_TRAIL = {"type": "object", "required": ["trail"], "properties": {"trail": {"type": "array"}}}
+_TRAIL = record(("trail",), {"trail": {"type": "array"}})
 _PATH = "/v1/studies/{study}"
 ROUTES = (
     Route("POST", f"{_PATH}/trial", "admin", "Make a trial of a study.", trial, _COPIED,

@@ -15,7 +15,6 @@ from localdp.collector.storage.database import StorageError
 
 
 async def healthy(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """The process answers."""
     return json_response({"status": "ok"})
 
 
@@ -26,7 +25,6 @@ async def ready(service: Service, request: Request) -> Response:  # noqa: ARG001
 
 
 async def metrics(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """Figures for Prometheus."""
     gauges = {
         "uploads_queued": ("Uploads that wait for the writer.", float(service.writer.waiting)),
         "body_bytes": ("Bytes of bodies in memory.", float(service.memory.taken)),
@@ -44,7 +42,6 @@ async def openapi(service: Service, request: Request) -> Response:  # noqa: ARG0
 
 
 async def page(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """The dashboard, a page for people."""
     return index(request)
 
 

@@ -130,7 +130,6 @@ def _listed(name: str) -> dict[str, str]:
 
 
 def index(request: Request) -> Response:
-    """The page of the dashboard."""
     return files_in(DASHBOARD)["index.html"].response(request, POLICY)
 
 
@@ -167,7 +166,6 @@ def _no_such_version(name: str) -> Response:
 
 
 def page_routes() -> list[Route]:
-    """The routes of the files."""
     return [
         Route("/embed", embed, methods=["GET"]),
         Route("/dashboard/{file:path}", dashboard_file, methods=["GET"]),

@@ -9,9 +9,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.collections import Collection, iso_day, iso_moment, requested
-from localdp.collector.fields import OF_PLAN, ORIGIN, TERMS
+from localdp.collector.collections import Collection, iso_day, iso_moment
+from localdp.collector.fields import OF_PLAN, ORIGIN, TERMS, TEXT, TEXT_OR_NOT, WHOLE, record
 from localdp.collector.problems import Problem
+from localdp.collector.requests import requested_plan
 from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.storage import aggregates, collections, uploads
@@ -23,9 +24,7 @@ from localdp.plan import Plan
 async def create(service: Service, request: Request) -> Response:
     """Make a new collection. The same request again is answered with 200."""
     body = await json_body(service, request)
-    plan, terms = await service.pools.for_operators(
-        requested, body, service.settings.most_items, service.settings.most_pairs
-    )
+    plan, terms = await service.pools.for_operators(requested_plan, body, service.settings)
     now = int(time.time())
     made = await service.writer.call(lambda session: service.collections.add(session, plan, terms, now))
     collection = await service.collection(plan.fingerprint)
@@ -43,7 +42,6 @@ async def create(service: Service, request: Request) -> Response:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All collections, the newest first."""
     return json_response({"plans": await service.pools.for_operators(_all, service)})
 
 
@@ -134,52 +132,43 @@ def _figures(plan: Plan) -> dict[str, Any]:
     }
 
 
-_TEXT = {"type": "string"}
 BODY: dict[str, Any] = {
     **OF_PLAN,
     "plan": {"type": "object", "description": "A whole plan, as `localdp plan` writes it, instead of its parts."},
     **TERMS,
 }
-REQUEST = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": BODY,
-}
-PLAN = {
-    "type": "object",
-    "required": ["fingerprint", "short", "state", "mechanism", "epsilon", "size", "reports", "counted"],
-    "properties": {
+REQUEST = {"type": "object", "additionalProperties": False, "properties": BODY}
+PLAN = record(
+    ("fingerprint", "short", "state", "mechanism", "epsilon", "size", "reports", "counted"),
+    {
         "id": {"type": "string", "description": "The id of the collection, whatever its plan."},
-        "fingerprint": _TEXT,
-        "short": _TEXT,
+        "fingerprint": TEXT,
+        "short": TEXT,
         "state": {"enum": ["planned", "open", "closed"]},
-        "created": _TEXT,
-        "closed": {"type": ["string", "null"]},
+        "created": TEXT,
+        "closed": TEXT_OR_NOT,
         **TERMS,
         **ORIGIN,
         "kind": {"type": "string", "description": "What is asked: choice, choices, scale, or a kind from elsewhere."},
         "asks_for": {"type": "string", "description": "The same in words."},
-        "mechanism": _TEXT,
+        "mechanism": TEXT,
         "epsilon": {"type": "number"},
-        "size": {"type": "integer"},
-        "report_bytes": {"type": "integer"},
+        "size": WHOLE,
+        "report_bytes": WHOLE,
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
-        "counted": {"type": "integer"},
+        "counted": WHOLE,
         "suspect": {"type": "integer", "description": "Reports that look forged, and are left out of the counts."},
         "taken_back": {"type": "integer", "description": "Reports that an administrator took back."},
-        "uploads_waiting": {"type": "integer"},
+        "uploads_waiting": WHOLE,
         "standard_error": {"type": ["number", "null"], "description": "Of an estimated frequency, now."},
         "days": {"type": "array", "description": "Of one collection: the counted reports of each UTC day."},
         "progress": {"type": "object", "description": "Of one collection: what its reports give, and what more would."},
     },
-}
+)
 _ONE = ("The collection.", {"application/json": PLAN})
-_LIST = {"type": "object", "required": ["plans"], "properties": {"plans": {"type": "array", "items": PLAN}}}
+_LIST = record(("plans",), {"plans": {"type": "array", "items": PLAN}})
 _MADE = {201: ("Created.", {"application/json": PLAN}), 200: ("Created before.", {"application/json": PLAN})}
-_DOCUMENT = {
-    200: ("The canonical plan.", {"application/json": {"type": "object"}}),
-    304: ("Unchanged.", {}),
-}
+_DOCUMENT = {200: ("The canonical plan.", {"application/json": {"type": "object"}}), 304: ("Unchanged.", {})}
 
 ROUTES = (
     Route("POST", "/v1/plans", "admin", "Create a collection.", create, _MADE, body={"application/json": REQUEST},

@@ -23,9 +23,8 @@ from localdp.collector.service import Service
 from localdp.collector.settings import Settings
 from localdp.errors import LocalDPError
 from localdp.mechanisms import offered
-from localdp.plan import Plan
 from localdp.questions import Scale
-from localdp.studies import Study
+from localdp.studies import Part, Study
 from localdp.studies.series import Series
 from localdp.validation import checked_users
 
@@ -35,7 +34,6 @@ _COMMON = 0.1  # the share of the users that such an item has
 
 
 async def preview(service: Service, request: Request) -> Response:
-    """What a study would take and give."""
     body = await json_body(service, request)
     if not isinstance(body, dict) or set(body) != {"people", "study"}:
         raise invalid('a preview is asked for by {"people": 10000, "study": {...}}, with the fields of a study')
@@ -46,9 +44,7 @@ def _preview(body: dict[str, Any], settings: Settings) -> dict[str, Any]:
     study = requested(body["study"], settings)[0]
     try:
         people = checked_users(body["people"])
-        parts = (
-            [] if isinstance(study, Series) else [_part(part.plan, part.key, people, study) for part in study.parts()]
-        )
+        parts = [] if isinstance(study, Series) else [_part(part, people) for part in study.parts()]
     except LocalDPError as error:
         raise invalid(str(error)) from error
     return {"kind": study.kind, "epsilon": study.epsilon, "people": people, "rounds": _rounds(study), "parts": parts}
@@ -61,12 +57,12 @@ def _rounds(study: Study) -> dict[str, Any] | None:
     return {"expected": study.expected_rounds, "reach": study.promise()}
 
 
-def _part(plan: Plan, key: str, people: int, study: Study) -> dict[str, Any]:
+def _part(part: Part, people: int) -> dict[str, Any]:
     """What one part gives: how precise its shares are, or its mean and its median."""
-    share = next(part.span.share for part in study.parts() if part.key == key)
-    asked, mechanism = max(1, math.floor(people * share)), plan.mechanism
+    asked, plan = max(1, math.floor(people * part.span.share)), part.plan
+    mechanism = plan.mechanism
     made: dict[str, Any] = {
-        "key": key,
+        "key": part.key,
         "people": asked,
         "mechanism": mechanism.name,
         "mechanisms": list(offered(mechanism.options())),

@@ -90,15 +90,15 @@ class Endpoint:
         authorization = authorization_in(request.scope["headers"])
         token = await authorized(self.service, authorization, scope)
         if token.collection is not None and not self.route.about_token:
-            number = await self.service.pools.for_devices(_number_of, self.service, named_in(request))
-            check_limit(token, scope, number)
+            found = await self.service.pools.for_devices(_stored, self.service, named_in(request))
+            check_limit(token, scope, None if found is None else found.id)
         return token
 
     async def _noted(self, request: Request, token: StoredToken) -> Response:
         """Answer an administrator, with a note in the trail: in the transaction of the change, if there is one."""
         name = named_in(request)
-        found = await self.service.pools.for_operators(_id_of, self.service, name) if name else ""
-        note = Note(token, f"{self.route.method} {self.route.path}", found)
+        found = await self.service.pools.for_operators(_stored, self.service, name) if name else None
+        note = Note(token, f"{self.route.method} {self.route.path}", "" if found is None else found.name)
         reset = CURRENT.set(note)
         try:
             response = await self.route.handler(self.service, request)
@@ -156,24 +156,12 @@ async def authorized(service: Service, authorization: str | None, scope: str) ->
     return token
 
 
-def _number_of(service: Service, name: str) -> int | None:
-    """The number of the collection that a path names; None if it names none."""
-    found = _stored(service, name)
-    return None if found is None else found.id
-
-
 def _nothing(session: Session) -> None:
     """No change."""
 
 
-def _id_of(service: Service, name: str) -> str:
-    """The id of the collection that a path names; empty if there is none any more."""
-    found = _stored(service, name)
-    return "" if found is None else found.name
-
-
 def _stored(service: Service, name: str) -> StoredCollection | None:
-    """The collection that a path names. What can be no name is not looked for."""
+    """The collection that a path names; None if there is none. What can be no name is not looked for."""
     if not names_study(name):
         return None
     with service.database.reading() as session:
@@ -211,6 +199,5 @@ def tagged(request: Request, text: str, fingerprint: str, caching: str) -> Respo
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON value as a response."""
     data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     return Response(data, status, headers, "application/json")

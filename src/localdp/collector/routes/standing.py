@@ -7,8 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from localdp.collector.collections import Collection, iso_day
-from localdp.collector.fields import Parameter
+from localdp.collector.collections import iso_day
+from localdp.collector.fields import TEXT, WHOLE, Parameter, record
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.service import Service
@@ -49,18 +49,11 @@ async def move(service: Service, request: Request) -> Response:
     if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_AT_ONCE or not all(map(_is_id, numbers)):
         raise invalid(f'"uploads" is a list of 1 to {MOST_AT_ONCE:,} numbers of uploads, as they are listed')
     try:
-        moved = await service.pools.for_operators(_take, service, collection, sorted(set(numbers)), _WAYS[body["take"]])
+        wanted = (collection, sorted(set(numbers)), _WAYS[body["take"]])
+        moved = await service.pools.for_operators(take, service.database, service.writer, *wanted)
     except FoldConflictError:
         raise Problem(409, "busy", "this plan is being counted: try again in a moment", {"Retry-After": "1"}) from None
     return json_response({"moved": moved})
-
-
-def _take(service: Service, collection: Collection, numbers: list[int], standing: int) -> int:
-    return take(service.database, service.writer, collection, numbers, standing)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 15
 
 
 def _is_id(value: object) -> bool:
@@ -77,18 +70,17 @@ def _described(one: uploads.Listed) -> dict[str, Any]:
     }
 
 
-_UPLOAD = {
-    "type": "object",
-    "required": ["upload", "day", "reports", "suspect", "standing"],
-    "properties": {
+_UPLOAD = record(
+    ("upload", "day", "reports", "suspect", "standing"),
+    {
         "upload": {"type": "integer", "description": "The number of the upload."},
-        "day": {"type": "string"},
-        "reports": {"type": "integer"},
+        "day": TEXT,
+        "reports": WHOLE,
         "suspect": {"type": "integer", "description": "How many of its reports look forged."},
         "standing": {"enum": list(NAMES.values())},
     },
-}
-_LIST = {"type": "object", "required": ["uploads"], "properties": {"uploads": {"type": "array", "items": _UPLOAD}}}
+)
+_LIST = record(("uploads",), {"uploads": {"type": "array", "items": _UPLOAD}})
 _REQUEST = {
     "type": "object",
     "required": ["take", "uploads"],
@@ -103,7 +95,7 @@ _REQUEST = {
         },
     },
 }
-_MOVED = {"type": "object", "required": ["moved"], "properties": {"moved": {"type": "integer"}}}
+_MOVED = record(("moved",), {"moved": WHOLE})
 _QUERY = (
     Parameter("standing", "Which uploads.", {"enum": tuple(NAMES.values()), "default": "suspect"}),
     Parameter(

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from localdp.collector.answers.results import ResultAnswer
 from localdp.collector.collections import Collection, iso_moment
-from localdp.collector.fields import FORMAT, ORIGIN, TERMS, Parameter
+from localdp.collector.fields import FORMAT, ORIGIN, TERMS, TEXT, TEXT_OR_NOT, Parameter, record
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.requests import KINDS, requested
 from localdp.collector.routes import uploads
@@ -52,8 +52,6 @@ async def create(service: Service, request: Request) -> Response:
 
 
 async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
-    """All studies, the newest first."""
-
     def answer() -> list[dict[str, Any]]:
         return [described(service, kept) for kept in service.studies.every()]
 
@@ -61,7 +59,6 @@ async def every(service: Service, request: Request) -> Response:  # noqa: ARG001
 
 
 async def one(service: Service, request: Request) -> Response:
-    """One study, with all its parts."""
     kept = await _kept(service, request)
 
     def answer() -> dict[str, Any]:
@@ -206,7 +203,6 @@ def _part(service: Service, kept: Kept, part: StoredPart, *, under_way: bool) ->
     }
 
 
-_TEXT, _NULLABLE = {"type": "string"}, {"type": ["string", "null"]}
 _AUTOMATIC = {
     "type": "boolean",
     "default": True,
@@ -226,31 +222,29 @@ REQUEST = {
     "additionalProperties": False,
     "properties": {**OF_DISCOVERY, **OF_PLAN, **_ONLY_HERE},
 }
-PART = {
-    "type": "object",
-    "required": ["key", "fingerprint", "under_way", "reports", "needed", "closed"],
-    "properties": {
+PART = record(
+    ("key", "fingerprint", "under_way", "reports", "needed", "closed"),
+    {
         "key": {"type": "string", "description": "What tells it apart in its study; empty for a plan."},
         "fingerprint": {"type": "string", "description": "Uploads name the part by it."},
         "under_way": {"type": "boolean"},
-        "opened": _TEXT,
-        "closed": _NULLABLE,
+        "opened": TEXT,
+        "closed": TEXT_OR_NOT,
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
         "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
         "needed": {"type": "integer", "description": "How many reports are waited for; 0 if nothing ends the part."},
     },
-}
-STUDY = {
-    "type": "object",
-    "required": ["id", "fingerprint", "short", "kind", "state", "parts"],
-    "properties": {
+)
+STUDY = record(
+    ("id", "fingerprint", "short", "kind", "state", "parts"),
+    {
         "id": {"type": "string", "description": "The id of the collection, whatever it asks."},
-        "fingerprint": _TEXT,
-        "short": _TEXT,
-        "kind": _TEXT,
+        "fingerprint": TEXT,
+        "short": TEXT,
+        "kind": TEXT,
         "state": {"enum": ["planned", "open", "closed", "done"]},
-        "created": _TEXT,
-        "closed": _NULLABLE,
+        "created": TEXT,
+        "closed": TEXT_OR_NOT,
         "epsilon": {"type": "number", "description": "What a device spends."},
         **TERMS,
         **ORIGIN,
@@ -259,9 +253,9 @@ STUDY = {
         "progress": {"type": ["object", "null"], "description": "Of one study with rounds: how far it is."},
         "form": {"type": "object", "description": "When it is created: the form, as devices fetch it."},
     },
-}
+)
 _ONE = {"application/json": STUDY}
-_LIST = {"type": "object", "required": ["studies"], "properties": {"studies": {"type": "array", "items": STUDY}}}
+_LIST = record(("studies",), {"studies": {"type": "array", "items": STUDY}})
 _PLACE = Parameter(
     "place", "The place of the device, if several parts are under way.",
     {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15},

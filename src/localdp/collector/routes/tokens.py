@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import iso_moment
-from localdp.collector.fields import Parameter
+from localdp.collector.fields import TEXT, TEXT_OR_NOT, WHOLE, Parameter, record
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.routes.route import Route, json_body, json_response
 from localdp.collector.service import Service
@@ -98,22 +98,20 @@ def _described(service: Service, token: StoredToken) -> dict[str, Any]:
     }
 
 
-_TEXT_OR_NOT = {"type": ["string", "null"]}
-_TOKEN = {
-    "type": "object",
-    "required": ["id", "name", "scope"],
-    "properties": {
-        "id": {"type": "integer"},
-        "name": {"type": "string"},
+_TOKEN = record(
+    ("id", "name", "scope"),
+    {
+        "id": WHOLE,
+        "name": TEXT,
         "scope": {"enum": list(SCOPES)},
-        "plan": _TEXT_OR_NOT,
-        "created": {"type": "string"},
-        "revoked": _TEXT_OR_NOT,
-        "expires": {**_TEXT_OR_NOT, "description": "The moment from which on it is not valid."},
-        "used": {**_TEXT_OR_NOT, "description": "When it was used last, to the hour."},
+        "plan": TEXT_OR_NOT,
+        "created": TEXT,
+        "revoked": TEXT_OR_NOT,
+        "expires": {**TEXT_OR_NOT, "description": "The moment from which on it is not valid."},
+        "used": {**TEXT_OR_NOT, "description": "When it was used last, to the hour."},
     },
-}
-_NEW = {**_TOKEN, "properties": {"token": {"type": "string"}, **_TOKEN["properties"]}}  # type: ignore[dict-item]
+)
+_NEW = {**_TOKEN, "properties": {"token": TEXT, **_TOKEN["properties"]}}
 _REQUEST = {
     "type": "object",
     "required": ["scope"],

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from localdp.collector.bodies import GoneError
 from localdp.collector.checking import read
 from localdp.collector.collections import Collection, day_of
-from localdp.collector.fields import Parameter
+from localdp.collector.fields import TEXT, Parameter, record
 from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, busy
 from localdp.collector.protocol import WHOLE, Whole
@@ -60,8 +60,7 @@ class Uploads(Endpoint):
 
     async def collection(self, scope: Scope) -> Collection:
         """What the uploads are for, by the path of the request."""
-        name = scope["path_params"]["plan"]
-        return self.service.collections.known(name) or await self.service.collection(name)
+        return await self.service.collection(scope["path_params"]["plan"])
 
     async def _take(self, scope: Scope, receive: Receive) -> bool:
         """Read, check and store an upload; whether it is new."""
@@ -164,17 +163,14 @@ async def _unused(service: Service, request: Request) -> Response:
     raise NotImplementedError("the endpoint of uploads answers by itself")
 
 
-BATCH = {
-    "type": "object",
-    "required": ["plan", "reports"],
-    "properties": {
+BATCH = record(
+    ("plan", "reports"),
+    {
         "plan": {"type": "string", "description": "The fingerprint of the plan."},
         "reports": {"type": "array", "minItems": 1, "items": {"type": "string", "description": "Base64."}},
     },
-}
-
-
-STATUS = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+)
+STATUS = record(("status",), {"status": TEXT})
 UPLOAD_ID_HEADER = Parameter(
     "Upload-Id",
     "16 random bytes in hex, the same for every attempt to send one upload.",

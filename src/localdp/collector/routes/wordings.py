@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localdp.collector.collections import iso_day, iso_moment
-from localdp.collector.fields import TERMS
+from localdp.collector.fields import TERMS, TEXT, TEXT_OR_NOT, WHOLE, record
 from localdp.collector.life import WORDS
 from localdp.collector.routes.discoveries import DOCUMENT
 from localdp.collector.routes.route import Route, json_response, tagged
@@ -59,37 +59,19 @@ def _version(version: int, since: int, until: int | None, words: dict[str, Any])
 
 
 _WORDS = {name: TERMS[name] for name in WORDS}
-_EVERY = {
-    "type": "object",
-    "required": ["wordings", "shown"],
-    "properties": {
-        "wordings": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "version": {"type": "integer"},
-                    "since": {"type": "string"},
-                    "until": {"type": ["string", "null"]},
-                    **_WORDS,
-                },
-            },
-        },
+_VERSION = {"version": WHOLE, "since": TEXT, "until": TEXT_OR_NOT, **_WORDS}
+_SHOWN = {"part": TEXT, "day": TEXT, "version": WHOLE, "reports": WHOLE}
+_EVERY = record(
+    ("wordings", "shown"),
+    {
+        "wordings": {"type": "array", "items": {"type": "object", "properties": _VERSION}},
         "shown": {
             "type": "array",
             "description": "Reports of devices that told which version they showed, by part and day.",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "part": {"type": "string"},
-                    "day": {"type": "string"},
-                    "version": {"type": "integer"},
-                    "reports": {"type": "integer"},
-                },
-            },
+            "items": {"type": "object", "properties": _SHOWN},
         },
     },
-}
+)
 _PATH = "/v1/studies/{study}"
 ROUTES = (
     Route("GET", f"{_PATH}/wording", None, "The question and the labels that people read now.", current, DOCUMENT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.database import Session, columns
 
 SHORT = 16
 """The hexadecimal digits of a fingerprint that are enough to name a plan, a study or a part."""
@@ -19,7 +19,6 @@ PLAN, DISCOVERY = "plan", "discovery"
 _OF_A_COLLECTION = (
     "aggregates", "parts", "sources", "usage", "tokens", "wordings", "shown", "publications", "published", "happened",
 )  # fmt: skip
-_COLUMNS = "SELECT id, name, kind, fingerprint, form, settings, state, step, created, closed FROM collections"
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,9 @@ class StoredCollection:
     step: int
     created: int
     closed: int | None
+
+
+_COLUMNS = f"SELECT {columns(StoredCollection)} FROM collections"  # noqa: S608 (names of ours)
 
 
 def new_name() -> str:

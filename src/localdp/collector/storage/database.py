@@ -6,10 +6,11 @@ uploads at once, reading many at once, and locks.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from localdp.errors import LocalDPError
@@ -19,6 +20,11 @@ Row = tuple[Any, ...]
 
 BATCH, AGGREGATE = 0, 1
 """The kinds of uploads: a batch of reports, or an aggregate that was made elsewhere."""
+
+
+def columns(kind: type[Any]) -> str:
+    """The names of the columns that make a row of this dataclass, in its order."""
+    return ", ".join(one.name for one in fields(kind))
 
 
 class StorageError(LocalDPError):
@@ -70,12 +76,10 @@ class DayOfUploads:
 
     @property
     def uploads(self) -> int:
-        """The number of uploads."""
         return self.sizes.size
 
     @property
     def reports(self) -> int:
-        """The number of reports in them."""
         return int(self.sizes.sum())
 
 
@@ -91,7 +95,6 @@ class Gathered:
 
     @property
     def uploads(self) -> int:
-        """The number of uploads."""
         return sum(day.uploads for day in self.days)
 
 
@@ -144,12 +147,30 @@ class Database(ABC):
     def writing(self) -> AbstractContextManager[Session]:
         """A transaction that may change things. When its block has ended, the changes are on the disk."""
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[Session]:
+    def __init__(self) -> None:
+        self._local = threading.local()
+        """What each thread has of its own: its connection, and the transaction that reads, while there is one."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
         """A transaction that changes nothing, and sees the database as it was at its first statement.
 
         Inside another one of the same thread, it is that one.
         """
+        under_way: Session | None = getattr(self._local, "session", None)
+        if under_way is not None:
+            yield under_way
+            return
+        with self._snapshot() as session:
+            self._local.session = session
+            try:
+                yield session
+            finally:
+                self._local.session = None
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Session]:
+        """A new transaction that changes nothing, on the connection of this thread."""
 
     @abstractmethod
     def used(self, session: Session) -> int:

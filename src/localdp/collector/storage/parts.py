@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localdp.collector.storage.collections import SHORT
-from localdp.collector.storage.database import Session
-
-_COLUMNS = (
-    "SELECT collection, key, number, fingerprint, plan, document, opened, closed, needed, reports, suspect FROM parts"
-)
+from localdp.collector.storage.database import Session, columns
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,9 @@ class StoredPart:
     needed: int
     reports: int | None
     suspect: int | None
+
+
+_COLUMNS = f"SELECT {columns(StoredPart)} FROM parts"  # noqa: S608 (names of ours)
 
 
 def add(session: Session, part: StoredPart) -> bool:

@@ -71,6 +71,7 @@ class PostgresDatabase(Database):
     shared = True
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         try:
             import psycopg
         except ImportError:
@@ -78,7 +79,6 @@ class PostgresDatabase(Database):
         self._psycopg = psycopg
         said = psycopg.conninfo.conninfo_to_dict(url)
         self._url = psycopg.conninfo.make_conninfo(url, **{key: _PATIENCE[key] for key in _PATIENCE.keys() - said})
-        self._local = threading.local()
         self._all: list[psycopg.Connection[Row]] = []
         self._lock = threading.Lock()
         try:
@@ -98,21 +98,13 @@ class PostgresDatabase(Database):
         """Nothing to do: PostgreSQL's autovacuum overwrites what was deleted, when it comes to it."""
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
-        under_way: Session | None = getattr(self._local, "session", None)
-        if under_way is not None:
-            yield under_way
-            return
+    def _snapshot(self) -> Iterator[Session]:
         with self._errors(), self._connection().transaction():
-            session = self._local.session = _PostgresSession(self._connection())
-            try:
-                session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                yield session
-            finally:
-                self._local.session = None
+            session = _PostgresSession(self._connection())
+            session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield session
 
     def _connection(self) -> psycopg.Connection[Row]:
-        """The connection of this thread."""
         connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = self._psycopg.connect(self._url, autocommit=True)

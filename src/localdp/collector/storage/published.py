@@ -7,11 +7,11 @@ is told, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from localdp.collector.fields import FLAT_COLUMNS
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.database import Session, columns
 
 Line = tuple[str, str, *tuple[float | None, ...]]
 """The name of a table, an item, and the numbers."""
@@ -49,10 +49,7 @@ class Event:
 
 def find(session: Session, collection: int) -> Publication | None:
     """What is published of a collection, without the rows."""
-    sql = (
-        "SELECT collection, moment, n, title, question, survey, notes, digest, week FROM publications "
-        "WHERE collection = ?"
-    )
+    sql = f"SELECT {columns(Publication)} FROM publications WHERE collection = ?"  # noqa: S608 (names of ours)
     rows = session.execute(sql, (collection,))
     return Publication(*rows[0]) if rows else None
 
@@ -66,18 +63,15 @@ def withdraw(session: Session, collection: int) -> None:
 def publish(session: Session, publication: Publication, lines: Sequence[Line]) -> None:
     """Put this in the place of what is published of a collection."""
     withdraw(session, publication.collection)
-    one = publication
-    session.change(
-        "INSERT INTO publications (collection, moment, n, title, question, survey, notes, digest, week) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (one.collection, one.moment, one.n, one.title, one.question, one.survey, one.notes, one.digest, one.week),
-    )
+    row = astuple(publication)
+    sql = f"INSERT INTO publications ({columns(Publication)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
+    session.change(sql, row)
     names = ", ".join(("collection", "place", "part", "item", *FLAT_COLUMNS))
     marks = f"({', '.join('?' * (4 + len(FLAT_COLUMNS)))})"
     for start in range(0, len(lines), _ROWS):
         piece = lines[start : start + _ROWS]
         values: list[Any] = [
-            value for place, line in enumerate(piece, start) for value in (one.collection, place, *line)
+            value for place, line in enumerate(piece, start) for value in (publication.collection, place, *line)
         ]
         rows = ", ".join([marks] * len(piece))
         session.change(f"INSERT INTO published ({names}) VALUES {rows}", values)  # noqa: S608 (names of ours)
@@ -89,7 +83,6 @@ def compared(session: Session, collection: int, week: int) -> None:
 
 
 def happened(session: Session, collection: int, moment: int, kind: str, sentence: str) -> None:
-    """Note that something happened."""
     sql = "INSERT INTO happened (collection, moment, kind, sentence) VALUES (?, ?, ?, ?)"
     session.change(sql, (collection, moment, kind, sentence))
 

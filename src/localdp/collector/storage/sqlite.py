@@ -62,8 +62,8 @@ class SqliteDatabase(Database):
     shared = False
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
         self.path = Path(path)
-        self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._claim: int | None = None
@@ -116,11 +116,7 @@ class SqliteDatabase(Database):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
-        under_way: Session | None = getattr(self._local, "session", None)
-        if under_way is not None:
-            yield under_way
-            return
+    def _snapshot(self) -> Iterator[Session]:
         connection = getattr(self._local, "reader", None)
         with _errors():
             if connection is None:
@@ -128,11 +124,7 @@ class SqliteDatabase(Database):
                 with self._lock:
                     self._readers.append(connection)
             with self._transaction(connection, "BEGIN") as session:
-                self._local.session = session
-                try:
-                    yield session
-                finally:
-                    self._local.session = None
+                yield session
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Session]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.database import Session, columns
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ def add(
 
 def every(session: Session) -> list[StoredToken]:
     """All tokens, those that are revoked too."""
-    columns = "id, digest, name, scope, collection, created, revoked, expires, used"
-    rows = session.execute(f"SELECT {columns} FROM tokens ORDER BY id")  # noqa: S608 (names of ours)
+    rows = session.execute(f"SELECT {columns(StoredToken)} FROM tokens ORDER BY id")  # noqa: S608 (names of ours)
     return [StoredToken(row[0], bytes(row[1]), *row[2:]) for row in rows]
 
 
@@ -62,5 +61,4 @@ def keeps_an_admin(session: Session) -> bool:
 
 
 def use(session: Session, token: int, now: int) -> None:
-    """Note when a token was used."""
     session.change("UPDATE tokens SET used = ? WHERE id = ?", (now, token))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from localdp.collector.storage.database import Session
+from localdp.collector.storage.database import Session, columns
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,13 @@ class Entry:
 
 
 def add(session: Session, entry: Entry) -> None:
-    """Note what was done."""
-    sql = "INSERT INTO trail (moment, token, who, what, collection, detail) VALUES (?, ?, ?, ?, ?, ?)"
-    values = (entry.moment, entry.token, entry.who, entry.what, entry.collection, entry.detail)
-    session.change(sql, values)
+    session.change(f"INSERT INTO trail ({columns(Entry)}) VALUES (?, ?, ?, ?, ?, ?)", astuple(entry))  # noqa: S608
 
 
 def newest(session: Session, most: int, collection: str | None = None) -> list[Entry]:
     """The newest entries, or those about one collection, the newest first."""
-    rows = session.execute(
-        "SELECT moment, token, who, what, collection, detail FROM trail WHERE collection = COALESCE(?, collection) "
-        "ORDER BY seq DESC LIMIT ?",
-        (collection, most),
-    )
-    return [Entry(*row) for row in rows]
+    found = f"SELECT {columns(Entry)} FROM trail WHERE collection = COALESCE(?, collection)"  # noqa: S608
+    return [Entry(*row) for row in session.execute(f"{found} ORDER BY seq DESC LIMIT ?", (collection, most))]
 
 
 def forget_details(session: Session, collection: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from localdp.collector.storage import usage
-from localdp.collector.storage.database import AGGREGATE, BATCH, Database, NewUpload, Session, Where
+from localdp.collector.storage.database import AGGREGATE, BATCH, Database, NewUpload, Session, Where, columns
 
 KEY_BYTES = 16
 PIECE_BYTES = 8 << 20
@@ -84,9 +84,7 @@ class Listed:
     folded: int
 
 
-_LIST = (
-    "SELECT seq, day, segment, kind, count, verdict, standing, folded FROM uploads WHERE collection = ? AND part = ?"
-)
+_LIST = f"SELECT {columns(Listed)} FROM uploads WHERE collection = ? AND part = ?"  # noqa: S608 (names of ours)
 
 
 def listed(session: Session, where: Where, standing: int, after: int, most: int) -> list[Listed]:
@@ -183,7 +181,7 @@ def stored(
                     break
                 end = seq
             rows = session.execute(
-                f"SELECT seq, day, segment, standing, count, body FROM uploads WHERE seq > ? AND seq <= ? AND {here} ORDER BY seq",  # noqa: S608, E501
+                f"SELECT {columns(Stored)} FROM uploads WHERE seq > ? AND seq <= ? AND {here} ORDER BY seq",  # noqa: S608
                 (done, end, collection, part, kind, *days),
             )
         done = end

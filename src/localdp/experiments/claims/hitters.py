@@ -50,7 +50,6 @@ class Scores:
         return self.mean(method, metric, multiple).mean
 
     def users(self, multiple: float) -> str:
-        """The threshold in users."""
         return f"{self(RAW, USERS, multiple):,.0f}"
 
     def sign(self, method: str, other: str, metric: str, multiple: float) -> int:

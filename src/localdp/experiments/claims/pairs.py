@@ -51,10 +51,6 @@ class Paired:
         """1 if the number is above 0, -1 if it is below 0, and 0 for a tie: the interval contains 0."""
         return int(np.sign(self.value)) if abs(self.value) > self.margin else 0
 
-    def contains(self, number: float) -> bool:
-        """Whether the interval contains the number."""
-        return abs(self.value - number) <= self.margin
-
 
 def difference(first: Mean, second: Mean) -> Paired:
     """The mean of `first` minus `second` over the trials.

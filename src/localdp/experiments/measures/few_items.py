@@ -14,7 +14,6 @@ import numpy as np
 from localdp.datasets import Dataset
 from localdp.estimate import Frequencies
 from localdp.experiments.tasks import AUTO, LIKELIHOOD, MOMENTS, RAW, Measurements, Task
-from localdp.plan import Plan
 
 SUBSET_ITEMS = 512
 """Subset selection (`ss`) runs on this number of the most frequent items: its simulation is slow on large domains."""
@@ -44,7 +43,7 @@ def _part(data: Dataset, frequencies: np.ndarray, name: str) -> Dataset:
 def run(task: Task) -> Measurements:
     """Where the error of raw, power-law and `auto` estimates comes from."""
     truth = task.data.frequencies
-    estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
+    estimate = task.estimate()
     light = np.arange(truth.size) >= truth.size // 2  # the most frequent items come first
     likelihood = estimate.calibrate("power-law", "mle")
     methods: dict[str, Frequencies] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from localdp.experiments.tasks import FITS, Measurements, Task
-from localdp.plan import Plan
 
 REPETITIONS = 3
 SECONDS, ALPHA = "seconds to fit", "alpha"
@@ -13,8 +12,7 @@ SECONDS, ALPHA = "seconds to fit", "alpha"
 
 def run(task: Task) -> Measurements:
     """The processor seconds of each fit (the shortest of three), and its alpha."""
-    truth = task.data.frequencies
-    estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
+    estimate = task.estimate()
     measured: Measurements = {}
     for fit, method in FITS.items():
         durations = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from localdp.experiments.tasks import Measurements, Task
-from localdp.plan import Plan
 
 P_VALUE, STATISTIC, SURVEYS = "fit p-value", "fit statistic", "simulated surveys"
 POWER_LAWS = {"power-law (mean-variance)": "mean-variance", "power-law (mle)": "mle"}
@@ -17,8 +16,7 @@ REJECTED = 0.01
 
 def run(task: Task) -> Measurements:
     """Test the paper's families and `smooth`."""
-    truth = task.data.frequencies
-    estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
+    estimate = task.estimate()
     tests: dict[str, tuple[str, str | None]] = {name: ("power-law", fit) for name, fit in POWER_LAWS.items()}
     tests |= {name: (name, "mle") for name in OTHERS} | {SMOOTH: (SMOOTH, None)}
     measured: Measurements = {(None, SMOOTH, SURVEYS): REPLICATES}

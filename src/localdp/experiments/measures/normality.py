@@ -10,7 +10,7 @@ distribution if all of them come from Gaussian noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 _SMALLEST = 1e-300  # p-values underflow to 0, which has no logarithm
 
 
-@dataclass(frozen=True)
-class GaussianTest:
+class GaussianTest(NamedTuple):
     """The largest difference between the two distribution functions, and its p-value."""
 
     distance: float

@@ -26,14 +26,13 @@ from localdp.experiments.tasks import (
     Measurements,
     Task,
 )
-from localdp.plan import Plan
 from localdp.priors import Fixed
 
 
 def run(task: Task) -> Measurements:
     """Run one trial and return everything that was measured."""
     truth = task.data.frequencies
-    estimate = Plan(task.data.d, task.mechanism, task.epsilon).simulate(truth, seed=task.seed).estimate()
+    estimate = task.estimate()
     methods = _methods(estimate, task.data)
     measured: Measurements = {}
     for method, frequencies in methods.items():
@@ -43,9 +42,8 @@ def run(task: Task) -> Measurements:
     noise = estimate.frequencies - truth
     measured[None, RAW, "noise mean"] = float(noise.mean())
     measured[None, RAW, "noise deviation"] = float(noise.std())
-    test = gaussian_test(noise, estimate.std_error)
-    measured[None, RAW, "noise distance"] = test.distance
-    measured[None, RAW, "noise p-value"] = test.p_value
+    distance, p_value = gaussian_test(noise, estimate.std_error)
+    measured |= {(None, RAW, "noise distance"): distance, (None, RAW, "noise p-value"): p_value}
     if task.multiples:
         measured |= _coverage(methods[AUTO], estimate, task.data)
     return measured
