@@ -113,12 +113,15 @@ def test_three_questions_are_calibrated_too():
     assert error(found, truth) < 0.8 * error(estimate.calibrate(), truth)
 
 
-def test_fast_solvers_give_what_full_matrices_give():
+@pytest.mark.parametrize(
+    ("structure", "fast"), [(ldp.Ordered(), False), (ldp.Crossed((7, 10)), None)], ids=["a band", "a table"]
+)
+def test_fast_solvers_give_what_full_matrices_give(structure, fast):
     truth = smooth(70, 70_000)
     likelihood = CellLikelihood(estimate_of(truth, 8).frequencies, Noise(4.0 * truth.sum()))
     answers = []
-    for dense in (True, False):
-        found = structured(ldp.Ordered(), likelihood, float(truth.sum()), dense)
+    for dense in (True, fast):
+        found = structured(structure, likelihood, float(truth.sum()), dense)
         answers.append(StructuredPosterior(found.fits, found.weights, truth.sum(), float(truth.sum())))
     one, other = (posterior.means() for posterior in answers)
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * answers[0].deviations().max())

@@ -7,8 +7,8 @@ own. They must hold what the item does not, so
     Pr(f_i = k | all estimates, total)   proportional to   Pr(f_i = k | fhat_i) N(total - k; M - m_i, V - v_i).
 
 The posterior means then add up to the total, as far as they are Gaussian: an item of variance v_i takes the share v_i/V
-of what was missing. Posteriors with long tails follow the pull less than that, so it is made a little stronger or weaker
-until the means do add up. The factor depends on an item through its estimate alone, so the grid serves here too.
+of what was missing. Posteriors with long tails follow the pull less than that, so it is made stronger or weaker until
+the means do add up. The factor depends on an item through its estimate alone, so the grid serves here too.
 """
 
 from __future__ import annotations

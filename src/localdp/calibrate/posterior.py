@@ -196,10 +196,11 @@ class Posterior(Frozen, AnyPosterior):
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
         tables = self._moment_tables()
-        (mean, variance), missed = (0.0, 0.0), slice(None)
+        mean, variance, missed = 0.0, 0.0, self.estimates
         if tables is not None:
-            (mean, variance), missed = summed(tables, self.estimates)
-        means, variances = self._moments_at(self.estimates[missed])
+            (mean, variance), places = summed(tables, self.estimates)
+            missed = self.estimates[places]
+        means, variances = self._moments_at(missed)
         found = pull_towards(total, mean + float(means.sum()), variance + float(variances.sum()))
         return adding_up(found, total, self._sum_with) if self.estimates.size <= MOST_ADDED_UP else found
 

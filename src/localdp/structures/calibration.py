@@ -20,6 +20,7 @@ from localdp.structures.likelihood import CellLikelihood, ChannelLikelihood, Lik
 from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
 from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
+from localdp.structures.table_field import TableField
 from localdp.structures.through_channel import SlowGround, channel_fit
 from localdp.types import Vector
 
@@ -51,12 +52,12 @@ def structured(
     structure.check(likelihood.cells)
     everything = []
     compressed = Compressed.of(likelihood) if isinstance(likelihood, ChannelLikelihood) else None
-    for ground in structure.grounds(likelihood.cells):
+    for ground in _grounds(structure, likelihood):
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
         elif isinstance(likelihood, CellLikelihood):
-            fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
+            fit_at = _cell_by_cell(_field(ground, dense), likelihood, start, total)
         elif compressed is not None and len(ground.penalties) == 1:
             fit_at = _through_a_channel(ground, compressed, start)
         else:
@@ -76,9 +77,19 @@ def _finished(found: Averaged[Part]) -> Averaged[Part]:
     return Averaged(tuple(found.fits[place].finished() for place in kept), weights, found.evidence)
 
 
+def _grounds(structure: Structure, likelihood: Likelihood) -> tuple[Ground, ...]:
+    if isinstance(likelihood, CellLikelihood) and likelihood.cells > FEW:
+        return structure.grounds_of(*likelihood.gaussian())
+    return structure.grounds(likelihood.cells)
+
+
+def _field(ground: Ground, dense: bool | None) -> Field:
+    return TableField(ground, ground.table) if ground.table is not None and dense is None else Field(ground, dense)
+
+
 def _points(cells: int) -> int:
     """How many fits a search of very many cells makes: fewer where each of them takes longer."""
-    return int(np.clip(700_000 // cells, 3, 7))
+    return int(np.clip(500_000 // cells, 3, 5))
 
 
 def _start(ground: Ground, total: float) -> Vector:
@@ -98,7 +109,7 @@ def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total
             if isinstance(near, StructuredPart):
                 law = Deviations(tau, near.fit.deviations.rho)
                 found = fit(field, likelihood, start, strengths, law, near.fit.sites)
-            if found is None or not found.settled:
+            if found is None or not (found.settled or likelihood.cells > MANY):
                 found = fit(field, likelihood, start, strengths, Deviations(tau, _RHO), first)
         except NotPositiveError:
             return Unusable()

@@ -118,7 +118,7 @@ class Field:
         if weights is not None:
             seen = (self._products * weights[:, None]).ravel()
             stored = prior + np.bincount(self._flat, seen, stored.size).reshape(stored.shape)
-        return _Dense(stored) if self.dense else _Banded(stored)
+        return DenseFactor(stored) if self.dense else _Banded(stored)
 
     def gathered(self, cells: Vector) -> Vector:
         """design' times a vector of cells, in the order of the factor."""
@@ -143,7 +143,9 @@ class Field:
         return np.asarray((self._squares * factor.covariances(self.pairs).reshape(shape)).sum(axis=1))
 
 
-class _Dense:
+class DenseFactor:
+    """A matrix of which the upper part is given, factorised as a whole."""
+
     def __init__(self, upper: Vector) -> None:
         self._factor, failed = dpotrf(upper, lower=0)
         _require(failed)
@@ -155,10 +157,14 @@ class _Dense:
     def solve(self, right: Vector) -> Vector:
         return np.asarray(dpotrs(self._factor, right, lower=0)[0])
 
-    def covariances(self, pairs: Pairs) -> Vector:
+    def upper_inverse(self) -> Vector:
+        """Q^-1, of which the upper part is filled in."""
         inverse, failed = dpotri(self._factor, lower=0)
         _require(failed)
-        return np.asarray(inverse[pairs])
+        return np.asarray(inverse)
+
+    def covariances(self, pairs: Pairs) -> Vector:
+        return np.asarray(self.upper_inverse()[pairs])
 
 
 class _Banded:
