@@ -26,10 +26,11 @@ from localdp.structures.likelihood import CellLikelihood
 from localdp.types import Vector
 
 MOST_ROUNDS, FEWER_ROUNDS = 40, 8
-"""Rounds at most, and where there are very many cells."""
+"""Rounds at most, and where very many cells begin from a fit nearby."""
 
-SETTLED = 2e-3
-"""Rounds end once the means of the ground move by no more than this share of their deviations, on average."""
+SETTLED, SETTLED_MANY = 2e-3, 1e-2
+"""Rounds end once the means of the ground move by no more than this share of their deviations, on average; the second
+is for very many cells."""
 
 NEARLY = 0.05
 """If something still moves by more than this at the end, the fit is not used."""
@@ -44,7 +45,7 @@ AT_ONCE = 3_000
 """So many of them: their nodes fit into the processor's cache."""
 
 _PLACED_ANEW: tuple[int, ...] = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
-_PLACED_LESS_OFTEN = (0, 2, 5)  # the same where there are very many cells
+_PLACED_LESS_OFTEN = (0, 2, 5, 10, 20, 30)  # the same where there are very many cells
 _LEAST_STEP, _HALVINGS = 0.2, 8
 _LEAST_WITHOUT = 0.02  # a cell that says more than 98% of what is known about its ground begins anew
 _LEAST = 1e-9  # the least precision that a cell tells the ground
@@ -131,14 +132,15 @@ def fit(
     strengths: tuple[float, ...],
     deviations: Deviations,
     sites: Sites,
+    most: int = MOST_ROUNDS,
 ) -> Fit:
     """The posterior for these strengths and tau; rho is learnt, starting from that of `deviations`.
 
-    `start` has the logarithms of frequencies around which the ground is N(0, prior).
+    `start` has the logarithms of frequencies around which the ground is N(0, prior). There are at most so many rounds.
     """
-    at_once, side, most, anew = MANY, SIDE, MOST_ROUNDS, _PLACED_ANEW
+    at_once, side, anew, close = MANY, SIDE, _PLACED_ANEW, SETTLED
     if likelihood.cells > MANY:
-        at_once, side, most, anew = AT_ONCE, FEWER, FEWER_ROUNDS, _PLACED_LESS_OFTEN
+        at_once, side, anew, close = AT_ONCE, FEWER, _PLACED_LESS_OFTEN, SETTLED_MANY
     pieces = [slice(begin, begin + at_once) for begin in range(0, likelihood.cells, at_once)]
     prior = field.prior(strengths)
     prior_log_det = field.factor(prior).log_det
@@ -167,7 +169,7 @@ def fit(
         ]
         if last is not None:
             before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
-            if moved < SETTLED and number > 2:
+            if moved < close and number > 2:
                 break
             # Cells that agree with each other move together, and farther than each of them meant to.
             step = max(0.6 * step, _LEAST_STEP) if number > 2 and moved > 0.7 * before else step
