@@ -28,7 +28,7 @@ from localdp.types import Vector
 MOST_ROUNDS, FEWER_ROUNDS = 40, 8
 """Rounds at most, and where very many cells begin from a fit nearby."""
 
-SETTLED, SETTLED_MANY = 2e-3, 1e-2
+SETTLED, SETTLED_MANY = 2e-3, 2e-2
 """Rounds end once the means of the ground move by no more than this share of their deviations, on average; the second
 is for very many cells."""
 
