@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from localdp.calibrate.known_total import FARTHEST
 from localdp.calibrate.posterior import Posterior
@@ -44,11 +45,18 @@ def _direct(prior, variances, estimates, total=None, excess=0.0):
             return rows
         means = rows @ EVERY
         own = rows @ EVERY**2 - means**2
-        missing = np.clip(total - means.sum(), -FARTHEST * np.sqrt(own.sum()), FARTHEST * np.sqrt(own.sum()))
+        limit, alone = FARTHEST * np.sqrt(own.sum()), np.log(rows)
+
+    def given(missing):
         away = EVERY - means[:, None] - missing
-        rows = np.log(rows) - 0.5 * away**2 / np.maximum(own.sum() - own, 1 / 12)[:, None]
-    rows = np.exp(rows - rows.max(axis=1, keepdims=True))
-    return rows / rows.sum(axis=1, keepdims=True)
+        pulled = alone - 0.5 * away**2 / np.maximum(own.sum() - own, 1 / 12)[:, None]
+        pulled = np.exp(pulled - pulled.max(axis=1, keepdims=True))
+        return pulled / pulled.sum(axis=1, keepdims=True)
+
+    if abs(total - means.sum()) >= limit:
+        return given(np.clip(total - means.sum(), -limit, limit))
+    # The pull is as strong as it must be for the means to add up.
+    return given(brentq(lambda missing: (given(missing) @ EVERY).sum() - total, -limit, limit, xtol=1e-3))
 
 
 @pytest.mark.parametrize("total", [None, float(TRUTH.sum())], ids=["alone", "with the total"])

@@ -7,6 +7,7 @@ import pytest
 
 import localdp as ldp
 from localdp.priors import Noise
+from localdp.structures import crossed
 from localdp.structures.calibration import structured
 from localdp.structures.likelihood import CellLikelihood
 from localdp.structures.posterior import StructuredPosterior, added_up, bounded_interval
@@ -113,12 +114,15 @@ def test_three_questions_are_calibrated_too():
     assert error(found, truth) < 0.8 * error(estimate.calibrate(), truth)
 
 
-def test_fast_solvers_give_what_full_matrices_give():
+@pytest.mark.parametrize(
+    ("structure", "fast"), [(ldp.Ordered(), False), (ldp.Crossed((7, 10)), None)], ids=["a band", "a table"]
+)
+def test_fast_solvers_give_what_full_matrices_give(structure, fast):
     truth = smooth(70, 70_000)
     likelihood = CellLikelihood(estimate_of(truth, 8).frequencies, Noise(4.0 * truth.sum()))
     answers = []
-    for dense in (True, False):
-        found = structured(ldp.Ordered(), likelihood, float(truth.sum()), dense)
+    for dense in (True, fast):
+        found = structured(structure, likelihood, float(truth.sum()), dense)
         answers.append(StructuredPosterior(found.fits, found.weights, truth.sum(), float(truth.sum())))
     one, other = (posterior.means() for posterior in answers)
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * answers[0].deviations().max())
@@ -151,6 +155,29 @@ def test_frequencies_add_up_to_the_known_total(structure, shares):
     assert found.frequencies.sum() == pytest.approx(20_000, rel=1e-9)
     assert found.frequencies.min() >= 0
     assert found.group({"all": range(40)})["frequency"][0] == pytest.approx(20_000, rel=1e-9)
+
+
+def test_intervals_of_rare_cells_allow_for_interactions_that_nobody_has_seen(monkeypatch):
+    """The frequencies stay as they are, and so do intervals of frequent cells and of everybody."""
+    rows, columns = np.linspace(-1, 1, 10), np.linspace(-1, 1, 20)
+    shares = np.exp(1.5 * np.outer(rows, columns)) / np.arange(1, 21)
+    truth = np.random.default_rng(2).multinomial(100_000, (shares / shares.sum()).ravel())
+    estimate = ldp.Plan(200, "oue", 1.0).simulate(truth, seed=4).estimate()
+    found, widths, ranges = [], [], []
+    for unseen in (crossed.UNSEEN, 0.0):
+        monkeypatch.setattr(crossed, "UNSEEN", unseen)
+        one = estimate.calibrate(structure=ldp.Crossed((10, 20)), warn=False)
+        found.append(one)
+        low, high = one.interval(0.9)
+        widths.append(high - low)
+        groups = one.group({"all": range(200), "the last column": range(19, 200, 20)})
+        ranges.append(groups["high"] - groups["low"])
+    np.testing.assert_allclose(found[0].frequencies, found[1].frequencies, rtol=1e-9)
+    rare = truth < 0.3 * np.sqrt(estimate.variance)
+    assert widths[0][rare].mean() > 1.2 * widths[1][rare].mean()
+    assert widths[0][truth.argmax()] == pytest.approx(widths[1][truth.argmax()], rel=0.02)
+    assert ranges[0][0] == pytest.approx(0, abs=1e-6)
+    assert ranges[0][1] > ranges[1][1]
 
 
 def test_what_is_missing_goes_where_doubt_is():

@@ -7,6 +7,7 @@ import pytest
 
 from localdp.structures import Crossed, Ordered
 from localdp.structures.field import Field, NotPositiveError
+from localdp.structures.table_field import TableField
 
 
 def dense(ground, strengths, weights):
@@ -53,6 +54,27 @@ def test_effects_of_a_table_give_what_full_matrices_give(shape):
     factor = field.factor(field.prior(strengths), weights)
     q, design = dense(ground, strengths, weights)
     np.testing.assert_allclose(field.variances(factor), np.diag(design @ np.linalg.inv(q) @ design.T), rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4, 7), (30, 20)])
+def test_tables_are_solved_as_full_matrices_are(shape):
+    rng = np.random.default_rng(5)
+    cells = shape[0] * shape[1]
+    ground = Crossed(shape).ground(cells)
+    weights, right = rng.exponential(1.0, cells), rng.normal(size=cells)
+    field = TableField(ground, shape)
+    factor = field.factor(field.prior((2.0,)), weights)
+    q, design = dense(ground, (2.0,), weights)
+    inverse = np.linalg.inv(q)
+    assert factor.log_det == pytest.approx(np.linalg.slogdet(q)[1], abs=1e-6)
+    assert field.factor(field.prior((2.0,))).log_det == pytest.approx(
+        np.linalg.slogdet(dense(ground, (2.0,), np.zeros(cells))[0])[1], abs=1e-6
+    )
+    np.testing.assert_allclose(field.gathered(right), design.T @ right, atol=1e-10)
+    np.testing.assert_allclose(
+        field.spread(factor.solve(field.gathered(right))), design @ inverse @ design.T @ right, atol=1e-8
+    )
+    np.testing.assert_allclose(field.variances(factor), np.diag(design @ inverse @ design.T), rtol=1e-8)
 
 
 def test_a_matrix_with_a_negative_eigenvalue_is_refused():

@@ -7,11 +7,13 @@ own. They must hold what the item does not, so
     Pr(f_i = k | all estimates, total)   proportional to   Pr(f_i = k | fhat_i) N(total - k; M - m_i, V - v_i).
 
 The posterior means then add up to the total, as far as they are Gaussian: an item of variance v_i takes the share v_i/V
-of what was missing. The factor depends on an item through its estimate alone, so the grid serves here too.
+of what was missing. Posteriors with long tails follow the pull less than that, so it is made stronger or weaker until
+the means do add up. The factor depends on an item through its estimate alone, so the grid serves here too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,10 @@ from localdp.types import Vector
 FARTHEST = 2.5
 """The total pulls no harder than if it were this many deviations away from the sum of the means."""
 
+MOST_ADDED_UP = 100_000
+"""The means of more items than this are not made to add up: it takes several passes, and little is missing."""
+
+_ROUNDS, _CLOSE = 5, 1e-7  # of making the means add up, and the share of the total that may still be missing
 _LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
 
 
@@ -36,6 +42,26 @@ def pull_towards(total: float, mean: float, variance: float) -> Pull:
     """What this total says, if the posterior means add up to `mean` and their variances to `variance`."""
     limit = FARTHEST * np.sqrt(variance)
     return Pull(float(np.clip(total - mean, -limit, limit)), variance)
+
+
+def adding_up(pull: Pull, total: float, summed: Callable[[Pull], float]) -> Pull:
+    """The pull with which the posterior means add up to the total, where `summed` says what they add up to.
+
+    A pull at its limit stays there: such a total contradicts the estimates.
+    """
+    limit = FARTHEST * np.sqrt(pull.variance)
+    here, slope, step, before = pull.missing, 1.0, 0.0, 0.0
+    for _ in range(_ROUNDS):
+        if abs(here) >= limit:
+            break
+        away = total - summed(Pull(here, pull.variance))
+        if abs(away) <= _CLOSE * abs(total):
+            break
+        if step:
+            slope = float(np.clip((before - away) / step, 0.2, 5.0))
+        before, step = away, away / slope
+        here = float(np.clip(here + step, -limit, limit))
+    return Pull(here, pull.variance)
 
 
 def normalized(logs: Vector) -> Vector:

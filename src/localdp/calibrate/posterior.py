@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from localdp.calibrate import cumulative
 from localdp.calibrate.base import AnyPosterior, Quantity
-from localdp.calibrate.known_total import Pull, normalized, pull_towards, pulled
+from localdp.calibrate.known_total import MOST_ADDED_UP, Pull, adding_up, normalized, pull_towards, pulled
 from localdp.calibrate.nodes import WeightedNodes, posterior_nodes
 from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.calibrate.two_levels import Block
@@ -196,12 +196,18 @@ class Posterior(Frozen, AnyPosterior):
     def _pull_of(self, total: float) -> Pull:
         """How far the posteriors without the total are from adding up to it."""
         tables = self._moment_tables()
-        if tables is None:
-            means, variances = self._moments_at(self.estimates)
-            return pull_towards(total, float(means.sum()), float(variances.sum()))
-        (mean, variance), missed = summed(tables, self.estimates)
-        means, variances = self._moments_at(self.estimates[missed])
-        return pull_towards(total, mean + float(means.sum()), variance + float(variances.sum()))
+        mean, variance, missed = 0.0, 0.0, self.estimates
+        if tables is not None:
+            (mean, variance), places = summed(tables, self.estimates)
+            missed = self.estimates[places]
+        means, variances = self._moments_at(missed)
+        found = pull_towards(total, mean + float(means.sum()), variance + float(variances.sum()))
+        return adding_up(found, total, self._sum_with) if self.estimates.size <= MOST_ADDED_UP else found
+
+    def _sum_with(self, pull: Pull) -> float:
+        """What the means add up to with this pull."""
+        self._pull = pull
+        return float(self.means().sum())
 
     def _clip(self, estimates: Vector) -> None:
         """Store the estimates and their span, clipped to the range that the posterior can handle.

@@ -15,7 +15,7 @@ import numpy as np
 
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.few_items import FewItems
-from localdp.calibrate.known_total import Pull, pull_towards
+from localdp.calibrate.known_total import MOST_ADDED_UP, Pull, adding_up, pull_towards
 from localdp.calibrate.posterior import Posterior
 from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.frozen import Frozen
@@ -117,6 +117,12 @@ class PosteriorByItem(Frozen, AnyPosterior):
         if pull is None:
             means, variances = zip(*(member.moments() for member in members), strict=True)
             pull = pull_towards(total, float(sum(map(np.sum, means))), float(sum(map(np.sum, variances))))
+            if self.estimates.size <= MOST_ADDED_UP:
+
+                def summed(tried: Pull) -> float:
+                    return float(sum(member.with_total(total, tried).means().sum() for member in members))
+
+                pull = adding_up(pull, total, summed)
         return pull, tuple(member.with_total(total, pull) for member in members)
 
     def _joined(self, answer: Callable[[Posterior], tuple[Vector, ...]]) -> list[Vector]:

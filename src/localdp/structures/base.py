@@ -32,7 +32,9 @@ class Ground:
 
     `penalties` are the matrices P_k, and `strengths` where the search for their lambda_k begins. `ridge` is added to
     the diagonal: it keeps what no penalty holds within a few multiples of where it starts. `doubts` are the variances
-    of the starts themselves, 0 where they are certain.
+    of the starts themselves, 0 where they are certain. `unseen` are variances that intervals allow for besides, where
+    the structure may be wrong in cells that say little themselves. `table` says that the coefficients are a level and
+    the effects of so many rows and columns, whose penalties are diagonal: that is solved faster.
     """
 
     columns: NDArray[np.intp]
@@ -42,6 +44,8 @@ class Ground:
     ridge: Vector
     start: Vector
     doubts: Vector
+    unseen: Vector | None = None
+    table: tuple[int, int] | None = None
 
     @property
     def coefficients(self) -> int:
@@ -97,6 +101,11 @@ class Structure(ABC):
     def grounds(self, cells: int) -> tuple[Ground, ...]:
         """The grounds that are averaged by evidence: one, unless a structure knows several kinds."""
         return (self.ground(cells),)
+
+    def grounds_of(self, estimates: Vector, variances: Vector) -> tuple[Ground, ...]:
+        """The same, once estimates of the cells with noise of these variances are known."""
+        del variances
+        return self.grounds(estimates.size)
 
     def in_order(self, cells: int) -> int:
         """How many of the first cells have an order."""

@@ -14,12 +14,13 @@ from localdp.structures.deviations import TAUS, Deviations
 from localdp.structures.exchangeable import ExchangeablePart
 from localdp.structures.few_cells import FEW, SummedPart
 from localdp.structures.field import Field, NotPositiveError
-from localdp.structures.fit import MANY, first_sites, fit
+from localdp.structures.fit import FEWER_ROUNDS, MANY, MOST_ROUNDS, first_sites, fit
 from localdp.structures.laplace import Table, ground_covariance, laplace_fit
 from localdp.structures.likelihood import CellLikelihood, ChannelLikelihood, Likelihood
 from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
 from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
+from localdp.structures.table_field import TableField
 from localdp.structures.through_channel import SlowGround, channel_fit
 from localdp.types import Vector
 
@@ -36,6 +37,7 @@ POINTS_OF_FEW = 24
 """Fits that one search of a few cells makes, at most."""
 LEAST_OF_FEW = 0.05
 """Fits of a few cells with less than this share of the largest weight are left out."""
+_STRIDE_OF_MANY = 2
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
 
 FitAt = Callable[[Point, Part | None], Part]
@@ -51,12 +53,12 @@ def structured(
     structure.check(likelihood.cells)
     everything = []
     compressed = Compressed.of(likelihood) if isinstance(likelihood, ChannelLikelihood) else None
-    for ground in structure.grounds(likelihood.cells):
+    for ground in _grounds(structure, likelihood):
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
         elif isinstance(likelihood, CellLikelihood):
-            fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
+            fit_at = _cell_by_cell(_field(ground, dense), likelihood, start, total)
         elif compressed is not None and len(ground.penalties) == 1:
             fit_at = _through_a_channel(ground, compressed, start)
         else:
@@ -64,7 +66,7 @@ def structured(
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
-        everything.append(averaged(fit_at, len(ground.penalties), begin, most))
+        everything.append(averaged(fit_at, len(ground.penalties), begin, most, _STRIDE_OF_MANY if many else 1))
     found = joined(everything)
     return found if likelihood.cells > FEW else _finished(found)
 
@@ -76,9 +78,19 @@ def _finished(found: Averaged[Part]) -> Averaged[Part]:
     return Averaged(tuple(found.fits[place].finished() for place in kept), weights, found.evidence)
 
 
+def _grounds(structure: Structure, likelihood: Likelihood) -> tuple[Ground, ...]:
+    if isinstance(likelihood, CellLikelihood) and likelihood.cells > FEW:
+        return structure.grounds_of(*likelihood.gaussian())
+    return structure.grounds(likelihood.cells)
+
+
+def _field(ground: Ground, dense: bool | None) -> Field:
+    return TableField(ground, ground.table) if ground.table is not None and dense is None else Field(ground, dense)
+
+
 def _points(cells: int) -> int:
     """How many fits a search of very many cells makes: fewer where each of them takes longer."""
-    return int(np.clip(700_000 // cells, 3, 7))
+    return int(np.clip(600_000 // cells, 3, 6))
 
 
 def _start(ground: Ground, total: float) -> Vector:
@@ -90,6 +102,7 @@ def _start(ground: Ground, total: float) -> Vector:
 def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total: float | None) -> FitAt:
     """Fits where every cell has an estimate of its own."""
     first = first_sites(likelihood, start)
+    many = likelihood.cells > MANY
 
     def fit_at(point: Point, near: Part | None) -> Part:
         strengths, tau = strengths_at(point, field.ground.strengths), TAUS[point[-1]]
@@ -97,8 +110,9 @@ def _cell_by_cell(field: Field, likelihood: CellLikelihood, start: Vector, total
             found = None
             if isinstance(near, StructuredPart):
                 law = Deviations(tau, near.fit.deviations.rho)
-                found = fit(field, likelihood, start, strengths, law, near.fit.sites)
-            if found is None or not found.settled:
+                most = FEWER_ROUNDS if many else MOST_ROUNDS
+                found = fit(field, likelihood, start, strengths, law, near.fit.sites, most)
+            if found is None or not (found.settled or many):
                 found = fit(field, likelihood, start, strengths, Deviations(tau, _RHO), first)
         except NotPositiveError:
             return Unusable()

@@ -59,23 +59,32 @@ class Tilted:
     """How f moves with the ground: Cov(f, g)/Var(g), corrected for the bend of the exponential function."""
 
 
-def placed(likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector, side: int = SIDE) -> Nodes:
-    """Nodes for cells whose eta is N(m, variance) under each part, before their own estimate is seen."""
+def placed(
+    likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector, side: int = SIDE, near: Nodes | None = None
+) -> Nodes:
+    """Nodes for cells whose eta is N(m, variance) under each part, before their own estimate is seen.
+
+    The search for the mode begins in the middle of the nodes `near`, if there are any.
+    """
     y, v = likelihood.gaussian(rows)
     y, v, centre = y[:, None], v[:, None], m[:, None]
-    mode = np.minimum(centre, np.log(np.maximum(y, 0.0) + 3 * np.sqrt(v)))
+    if near is None:
+        mode, fewest = np.minimum(centre, np.log(np.maximum(y, 0.0) + 3 * np.sqrt(v))), 3
+    else:
+        mode, fewest = near.eta[..., near.eta.shape[2] // 2], 0
+    sure, precise = 1 / variances, 1 / v
     for step in range(_STEPS):
         f = np.exp(mode)
-        slope = (centre - mode) / variances + f * (y - f) / v
-        bend = 1 / variances + f * f / v
+        slope = (centre - mode) * sure + f * (y - f) * precise
+        bend = sure + f * f * precise
         move = np.clip(slope / bend, -_LONGEST, _LONGEST)
         mode = mode + move
-        if step > 2 and np.mean(move * move) < _CLOSE**2:
+        if step >= fewest and np.mean(move * move) < _CLOSE**2:
             break
 
     def height(at: Vector) -> Vector:
         f = np.exp(at)
-        return np.asarray(-0.5 * ((at - centre) ** 2 / variances + (y - f) ** 2 / v))
+        return np.asarray(-0.5 * ((at - centre) ** 2 * sure + (y - f) ** 2 * precise))
 
     top, first = height(mode), 1 / np.sqrt(bend)
     widths = []
@@ -86,13 +95,28 @@ def placed(likelihood: CellLikelihood, rows: Rows, m: Vector, variances: Vector,
             width = np.minimum(width * np.clip(np.sqrt(0.5 / fall), 0.3, 4.0), 1.3 * np.sqrt(variances))
         widths.append(width)
     positions = np.linspace(-_REACH, _REACH, 2 * side + 1)
-    left, right = widths[0][..., None], widths[1][..., None]
-    eta = mode[..., None] + np.where(positions < 0, left, right) * positions
-    spacing = np.where(positions < 0, left, right)
-    spacing = np.where(positions == 0, (left + right) / 2, spacing) * (_REACH / side)
+    left, right = widths
+    eta = np.empty((*mode.shape, positions.size))
+    spacing = np.empty(eta.shape)
+    for nodes, width in (
+        (slice(0, side), left),
+        (slice(side, side + 1), (left + right) / 2),
+        (slice(side + 1, None), right),
+    ):
+        np.multiply(width[..., None], positions[nodes], out=eta[..., nodes])
+        spacing[..., nodes] = np.log(width * (_REACH / side))[..., None]
+    eta += mode[..., None]
     cells = eta.shape[0]
-    logs = likelihood.log(np.exp(eta).reshape(cells, -1), rows).reshape(eta.shape)
-    return Nodes(eta, logs + np.log(spacing), logs.max(axis=(1, 2)))
+    logs = likelihood.log(np.exp(eta).reshape(cells, -1), rows)
+    return Nodes(eta, logs.reshape(eta.shape) + spacing, largest(logs))
+
+
+def largest(rows: Vector) -> Vector:
+    """The largest number of each row: column by column, because rows are many and short."""
+    found = rows[:, 0].copy()
+    for column in range(1, rows.shape[1]):
+        np.maximum(found, rows[:, column], out=found)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +146,7 @@ class _Weighed:
         logs += nodes.logs
         logs += (log_shares - 0.5 * np.log(2 * np.pi * variances))[..., None]
         shares = logs.reshape(cells, -1)
-        top = shares.max(axis=1)
+        top = largest(shares)
         shares -= top[:, None]
         np.exp(shares, out=shares)
         # Sums over a few nodes are products with a matrix of ones: many times as fast as sums along a short axis.

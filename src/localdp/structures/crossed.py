@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -11,9 +12,13 @@ from scipy.sparse import csr_array, diags_array, kron
 
 from localdp.errors import InvalidInputError
 from localdp.structures.base import FREE, Ground, Matrix, Structure
+from localdp.types import Vector
 
 MOST_PAIRS = 1500
 """A table of three questions has effects of pairs of answers if there are no more of them than this."""
+
+UNSEEN = 1.0
+"""The deviation, as a logarithm, that intervals allow for in cells that are much rarer than the noise."""
 
 
 class Crossed(Structure):
@@ -80,7 +85,22 @@ class Crossed(Structure):
             ridge=np.where(kind_of < 0, 1 / FREE**2, 1e-6),
             start=np.zeros(cells),
             doubts=np.zeros(cells),
+            table=(self.shape[0], self.shape[1]) if len(self.shape) == 2 else None,
         )
+
+    def grounds_of(self, estimates: Vector, variances: Vector) -> tuple[Ground, ...]:
+        """The same ground; intervals of cells that are rarer than the noise allow for interactions nobody has seen.
+
+        How much cells deviate is learnt from frequent ones, whose interactions the effects explain in part. Where rows
+        and columns interact systematically, rare cells deviate more than that.
+        """
+        table, total = estimates.reshape(self.shape), max(float(estimates.sum()), 1.0)
+        expected = np.full(self.shape, total)
+        for axis in range(len(self.shape)):
+            others = tuple(other for other in range(len(self.shape)) if other != axis)
+            expected *= np.maximum(table.sum(axis=others, keepdims=True), 0.0) / total
+        f = expected.ravel()
+        return (replace(self.ground(estimates.size), unseen=UNSEEN**2 * variances / (variances + f * f)),)
 
     def __repr__(self) -> str:
         return f"Crossed({self.shape})"

@@ -25,7 +25,7 @@ from localdp.types import Vector
 FEW = 8
 """Tables with no more cells than this are summed over."""
 
-SEARCHED, SUMMED = 1 << 12, 1 << 13
+SEARCHED, SUMMED = 1 << 12, 1 << 14
 """Pairs of points in a fit: while strengths are compared, and in those fits that matter, which are a few dozens."""
 
 _FREEDOM = 5.0  # of the Student law

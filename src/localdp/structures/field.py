@@ -48,9 +48,6 @@ class Factor(Protocol):
     def solve(self, right: Vector) -> Vector:
         """Q^-1 times a vector of coefficients."""
 
-    def covariances(self, pairs: Pairs) -> Vector:
-        """The entries of Q^-1 at these pairs of coefficients, none of them farther apart than the band is wide."""
-
 
 class Field:
     """The ground of a table, ready to be fitted many times."""
@@ -139,6 +136,7 @@ class Field:
 
     def variances(self, factor: Factor) -> Vector:
         """The variance of g in every cell."""
+        assert isinstance(factor, _Dense | _Banded)  # noqa: S101 (for the type checker)
         shape = self._squares.shape
         return np.asarray((self._squares * factor.covariances(self.pairs).reshape(shape)).sum(axis=1))
 
@@ -146,7 +144,7 @@ class Field:
 class _Dense:
     def __init__(self, upper: Vector) -> None:
         self._factor, failed = dpotrf(upper, lower=0)
-        _require(failed)
+        require_positive(not failed)
 
     @property
     def log_det(self) -> float:
@@ -156,8 +154,9 @@ class _Dense:
         return np.asarray(dpotrs(self._factor, right, lower=0)[0])
 
     def covariances(self, pairs: Pairs) -> Vector:
+        """The entries of Q^-1 at these pairs of coefficients."""
         inverse, failed = dpotri(self._factor, lower=0)
-        _require(failed)
+        require_positive(not failed)
         return np.asarray(inverse[pairs])
 
 
@@ -168,7 +167,7 @@ class _Banded:
         try:
             self._factor = cholesky_banded(lower, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
-            _require(1)
+            require_positive(False)
 
     @property
     def log_det(self) -> float:
@@ -182,6 +181,7 @@ class _Banded:
         return int(-(-self._lower.shape[1] // self._band) * self._band)
 
     def covariances(self, pairs: Pairs) -> Vector:
+        """The entries of Q^-1 at these pairs of coefficients, none of them farther apart than the band is wide."""
         b = self._band
         forward = self._blocks(self._factor)
         forward = forward @ forward.transpose(0, 2, 1)
@@ -238,8 +238,9 @@ def _bandwidth(pattern: coo_array, place: NDArray[np.intp]) -> int:
     return int(np.abs(place[entries.coords[0]] - place[entries.coords[1]]).max(initial=0))
 
 
-def _require(failed: int) -> None:
-    if failed:
+def require_positive(positive: bool) -> None:
+    """Raise `NotPositiveError` unless a matrix turned out to be positive definite."""
+    if not positive:
         raise NotPositiveError("the precision of this structure is not positive: its matrix has negative eigenvalues")
 
 

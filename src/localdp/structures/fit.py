@@ -25,11 +25,12 @@ from localdp.structures.field import Factor, Field, NotPositiveError
 from localdp.structures.likelihood import CellLikelihood
 from localdp.types import Vector
 
-MOST_ROUNDS, FEWER_ROUNDS = 40, 10
-"""Rounds at most, and where there are very many cells."""
+MOST_ROUNDS, FEWER_ROUNDS = 40, 8
+"""Rounds at most, and where very many cells begin from a fit nearby."""
 
-SETTLED = 2e-3
-"""Rounds end once the means of the ground move by no more than this share of their deviations, on average."""
+SETTLED, SETTLED_MANY = 2e-3, 2e-2
+"""Rounds end once the means of the ground move by no more than this share of their deviations, on average; the second
+is for very many cells."""
 
 NEARLY = 0.05
 """If something still moves by more than this at the end, the fit is not used."""
@@ -43,7 +44,8 @@ MANY = 20_000
 AT_ONCE = 3_000
 """So many of them: their nodes fit into the processor's cache."""
 
-_PLACED_ANEW = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
+_PLACED_ANEW: tuple[int, ...] = (0, 1, 3, 6, 10, 15, 22, 30)  # rounds in which the nodes of the cells are placed anew
+_PLACED_LESS_OFTEN = (0, 2, 5, 10, 20, 30)  # the same where there are very many cells
 _LEAST_STEP, _HALVINGS = 0.2, 8
 _LEAST_WITHOUT = 0.02  # a cell that says more than 98% of what is known about its ground begins anew
 _LEAST = 1e-9  # the least precision that a cell tells the ground
@@ -110,6 +112,19 @@ def _moved(
     return *here, field.factor(prior, here[0])
 
 
+def _share_out(rho: float, out: Vector) -> float:
+    """The share of cells that stand out that explains best what the cells say, if each does so with these chances.
+
+    The chances say how much likelier a cell is if it stands out, whatever rho is; a Newton step finds a better rho.
+    (The mean of the chances, as in expectation maximisation, moves too slowly where cells say little.)
+    """
+    likelier = (out - rho) / (rho * (1 - rho))
+    expected, other = _EXPECTED_OUT * _PRIOR_CELLS, (1 - _EXPECTED_OUT) * _PRIOR_CELLS
+    slope = float(likelier.sum()) + expected / rho - other / (1 - rho)
+    bend = float(likelier @ likelier) + expected / rho**2 + other / (1 - rho) ** 2
+    return float(np.clip(rho + slope / bend, rho / 4, min(4 * rho, MOST_OUT)))
+
+
 def fit(
     field: Field,
     likelihood: CellLikelihood,
@@ -117,19 +132,20 @@ def fit(
     strengths: tuple[float, ...],
     deviations: Deviations,
     sites: Sites,
+    most: int = MOST_ROUNDS,
 ) -> Fit:
     """The posterior for these strengths and tau; rho is learnt, starting from that of `deviations`.
 
-    `start` has the logarithms of frequencies around which the ground is N(0, prior).
+    `start` has the logarithms of frequencies around which the ground is N(0, prior). There are at most so many rounds.
     """
-    at_once, side, most = MANY, SIDE, MOST_ROUNDS
+    at_once, side, anew, close = MANY, SIDE, _PLACED_ANEW, SETTLED
     if likelihood.cells > MANY:
-        at_once, side, most = AT_ONCE, FEWER, FEWER_ROUNDS
+        at_once, side, anew, close = AT_ONCE, FEWER, _PLACED_LESS_OFTEN, SETTLED_MANY
     pieces = [slice(begin, begin + at_once) for begin in range(0, likelihood.cells, at_once)]
     prior = field.prior(strengths)
     prior_log_det = field.factor(prior).log_det
     rho, law = deviations.rho, deviations
-    nodes: list[Nodes] = []
+    nodes: list[Nodes | None] = [None] * len(pieces)
     w, b, factor = _possible(field, prior, sites)
     last, step, moved = None, 1.0, np.inf
     for number in range(most):
@@ -140,16 +156,20 @@ def fit(
         precision = np.where(usable, without, 1.0) / variance
         m, s = np.where(usable, (mean / variance - b) / precision, mean), 1 / precision
         law = Deviations(deviations.tau, rho)
-        own = law.variances(field.ground.doubts)
-        if number in _PLACED_ANEW:
-            nodes = [placed(likelihood, rows, (start + m)[rows], s[rows, None] + own[rows], side) for rows in pieces]
+        own, centre = law.variances(field.ground.doubts), start + m
+        if number in anew:
+            nodes = [
+                placed(likelihood, rows, centre[rows], s[rows, None] + own[rows], side, old)
+                for rows, old in zip(pieces, nodes, strict=True)
+            ]
         at = [
-            (some, law.log_shares, (start + m)[rows], s[rows], own[rows])
+            (some, law.log_shares, centre[rows], s[rows], own[rows])
             for some, rows in zip(nodes, pieces, strict=True)
+            if some is not None
         ]
         if last is not None:
             before, moved = moved, float(np.sqrt(np.mean((mean - last) ** 2 / variance)))
-            if moved < SETTLED and number > 2:
+            if moved < close and number > 2:
                 break
             # Cells that agree with each other move together, and farther than each of them meant to.
             step = max(0.6 * step, _LEAST_STEP) if number > 2 and moved > 0.7 * before else step
@@ -157,8 +177,7 @@ def fit(
             break
         last = mean
         ground = all_told([told(*one) for one in at])
-        out = ground.part_shares[:, 1].sum()
-        rho = min(float((out + _EXPECTED_OUT * _PRIOR_CELLS) / (likelihood.cells + _PRIOR_CELLS)), MOST_OUT)
+        rho = _share_out(rho, ground.part_shares[:, 1])
         sure = np.where(usable, 1 / ground.ground_variance - precision, 0.0)
         shifted = np.where(usable, (ground.ground_mean - start) / ground.ground_variance - m * precision, 0.0)
         w, b, factor = _moved(field, prior, (w, b), (sure, shifted), step)

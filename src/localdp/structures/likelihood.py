@@ -1,9 +1,7 @@
-r"""What was observed about the cells: estimates of single cells, counts of outcomes, sums of cells.
+r"""What was observed about the cells: estimates of single cells, or counts of outcomes.
 
 - `CellLikelihood`: every cell has an estimate of its own, with independent noise of a known law.
 - `ChannelLikelihood`: counts of outcomes, which need not be cells, where Pr(outcome | cell) is known.
-- `LinearLikelihood`: estimates of sums of cells, such as the margins of a table, with Gaussian noise.
-- `JointLikelihood`: several of these for one table.
 
 Each knows the log-likelihood of tables f, its gradient, and its expected information (minus the second derivatives,
 without terms that are 0 on average): all that a fit needs.
@@ -133,69 +131,3 @@ class ChannelLikelihood(Likelihood):
         gradient = (self.channel.T @ (self.counts / expected) - self.n) / total
         information = (self.channel.T * (self.n / expected)) @ self.channel - self.n
         return gradient, information / total**2
-
-
-@dataclass(frozen=True, eq=False)
-class LinearLikelihood(Likelihood):
-    """Estimates of sums of cells: `estimates` = `sums` f + Gaussian noise with these variances.
-
-    `scale` is the sum of f divided by the sum that the estimates speak of: a part of a survey that asked a tenth of
-    the people speaks of a tenth of the table.
-    """
-
-    estimates: Vector
-    variances: Vector
-    sums: Vector
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        rows = self.estimates.size
-        if self.sums.ndim != 2 or self.sums.shape[0] != rows or self.variances.shape != (rows,):
-            raise InvalidInputError("sums of cells need a row of weights and a variance for each estimate")
-        if not (self.variances > 0).all():
-            raise InvalidInputError("the variances of estimates must be positive")
-
-    @property
-    def cells(self) -> int:
-        return int(self.sums.shape[1])
-
-    @property
-    def guess(self) -> Vector:
-        held = float(np.abs(self.sums).sum(axis=0).mean())
-        mean = max(float(self.estimates.sum()) * self.scale / max(held * self.cells, 1e-300), 1e-3)
-        return np.full(self.cells, mean)
-
-    def joint(self, tables: Vector) -> Vector:
-        away = self.estimates - tables @ (self.sums.T / self.scale)
-        return np.asarray(-0.5 * (away**2 / self.variances).sum(axis=1))
-
-    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
-        sums = self.sums / self.scale
-        weighted = sums.T / self.variances
-        return weighted @ (self.estimates - sums @ table), weighted @ sums
-
-
-@dataclass(frozen=True, eq=False)
-class JointLikelihood(Likelihood):
-    """Several independent observations of one table."""
-
-    parts: tuple[Likelihood, ...]
-
-    def __post_init__(self) -> None:
-        if not self.parts or len({part.cells for part in self.parts}) != 1:
-            raise InvalidInputError("observations of one table have the same number of cells")
-
-    @property
-    def cells(self) -> int:
-        return self.parts[0].cells
-
-    @property
-    def guess(self) -> Vector:
-        return np.asarray(np.mean([part.guess for part in self.parts], axis=0))
-
-    def joint(self, tables: Vector) -> Vector:
-        return np.asarray(np.sum([part.joint(tables) for part in self.parts], axis=0))
-
-    def slopes(self, table: Vector) -> tuple[Vector, Vector]:
-        found = [part.slopes(table) for part in self.parts]
-        return np.sum([gradient for gradient, _ in found], axis=0), np.sum([matrix for _, matrix in found], axis=0)

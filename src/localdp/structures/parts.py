@@ -7,7 +7,7 @@ distribution, and the mean and variance of any weighted sum of cells.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,34 +113,42 @@ class StructuredPart(Part):
         variance = max(float(covariance.sum()), 1 / 12)
         return KnownSum(self.total - float(self.fit.cells.mean.sum()), variance, covariance)
 
-    @cached_property
+    @property
+    def moments(self) -> tuple[Vector, Vector]:
+        return self._pulled[1]
+
+    @property
     def _pull(self) -> float:
         """How far the total must seem to be away, so that the means add up to it."""
-        known = self.known_sum
+        return self._pulled[0]
+
+    @cached_property
+    def _pulled(self) -> tuple[float, tuple[Vector, Vector]]:
+        """The pull, and the means and variances that it leads to."""
+        known, points = self.known_sum, list(self._coarse_points)
         if known is None:
-            return 0.0
+            return 0.0, self._moments_at(points, 0.0)
         pull, reach, slope = known.missing, float(np.sqrt(known.variance)), 1.0
         before, step = np.inf, 0.0
         for _ in range(_PULLS):
-            away = self._total - float(self._moments_at(pull)[0].sum())
+            found = self._moments_at(points, pull)
+            away = self._total - float(found[0].sum())
             if abs(away) < _LEAST_AWAY * reach:
                 break
             if step:  # cells that have a long tail, or are pushed towards 0, follow the pull more or less than others
                 slope = float(np.clip((before - away) / step, 0.1, 10.0))
             before, step = away, float(np.clip(away / slope, -reach, reach))
             pull += step
-        return pull
+        else:
+            found = self._moments_at(points, pull)
+        return pull, found
 
-    @cached_property
-    def moments(self) -> tuple[Vector, Vector]:
-        return self._moments_at(self._pull)
-
-    def _moments_at(self, pull: float) -> tuple[Vector, Vector]:
+    def _moments_at(self, points: Sequence[tuple[Rows, tuple[Vector, Vector]]], pull: float) -> tuple[Vector, Vector]:
         pieces = []
-        for rows, (f, shares) in self._coarse_points:
-            given = self._given_total(f, shares, rows, pull)
-            mean = (given * f).sum(axis=1)
-            pieces.append((mean, (given * (f - mean[:, None]) ** 2).sum(axis=1)))
+        for rows, (f, shares) in points:
+            given, every = self._given_total(f, shares, rows, pull), np.ones(f.shape[1])
+            mean = (given * f) @ every
+            pieces.append((mean, (given * (f - mean[:, None]) ** 2) @ every))
         means, variances = zip(*pieces, strict=True)
         return np.concatenate(means), np.concatenate(variances)
 
@@ -154,17 +162,19 @@ class StructuredPart(Part):
             return
         for start in range(0, self.start.size, AT_ONCE):
             rows = slice(start, start + AT_ONCE)
-            yield rows, self._points(rows, FEWER)
+            yield rows, self._points(rows, FEWER, self.field.ground.doubts[rows])
 
     def points(self, rows: Rows) -> tuple[Vector, Vector]:
-        f, shares = self._points(rows, FINE if self.start.size <= MANY else LESS_FINE)
+        doubts, unseen = self.field.ground.doubts[rows], self.field.ground.unseen
+        doubts = doubts if unseen is None else doubts + unseen[rows]
+        f, shares = self._points(rows, FINE if self.start.size <= MANY else LESS_FINE, doubts)
         return f, self._given_total(f, shares, rows, self._pull)
 
-    def _points(self, rows: Rows, side: int) -> tuple[Vector, Vector]:
+    def _points(self, rows: Rows, side: int, doubts: Vector) -> tuple[Vector, Vector]:
         """Nodes of these cells and their probabilities, before the total is known."""
         fit = self.fit
-        own = fit.deviations.variances(self.field.ground.doubts[rows])
-        m, s = (self.start + fit.ground_mean)[rows], fit.ground_variance[rows]
+        own = fit.deviations.variances(doubts)
+        m, s = self.start[rows] + fit.ground_mean[rows], fit.ground_variance[rows]
         nodes = placed(self.likelihood, rows, m, s[:, None] + own, side)
         shares = tilted(nodes, fit.deviations.log_shares, m, s, own).shares
         return np.exp(nodes.eta).reshape(m.size, -1), np.asarray(shares).reshape(m.size, -1)
@@ -179,7 +189,18 @@ class StructuredPart(Part):
             variance -= with_sum**2 / known.variance
         # The ground is taken as Gaussian, which makes sums of several cells look a little too certain.
         several = 1.0 if np.count_nonzero(weights) < 2 else MORE_DOUBT
-        return value, several * max(variance, 0.0)
+        return value, several * max(variance, 0.0) + self._unseen(weights)
+
+    def _unseen(self, weights: Vector) -> float:
+        """The variance of a weighted sum that is due to what intervals allow for besides."""
+        unseen = self.field.ground.unseen
+        if unseen is None:
+            return 0.0
+        mean, variance = self.moments
+        # A cell that is allowed more says no more than its own estimate does.
+        more = np.minimum(np.square(mean) * np.expm1(unseen), self.likelihood.gaussian()[1])
+        away = weights if self.total is None else weights - float(weights @ more) / max(float(more.sum()), 1e-300)
+        return float(np.square(away) @ np.maximum(more - variance, 0.0))
 
     @property
     def _total(self) -> float:

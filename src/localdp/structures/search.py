@@ -63,9 +63,12 @@ def strengths_at(point: Point, begin: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def averaged(
-    fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: int, most: int = MOST_POINTS
+    fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: int, most: int = MOST_POINTS, stride: int = 1
 ) -> Averaged[F]:
-    """The fits that matter; `fit_at(point, near)` fits at a point, where `near` is a fit nearby or None."""
+    """The fits that matter; `fit_at(point, near)` fits at a point, where `near` is a fit nearby or None.
+
+    Where only a few fits can be made, strengths are changed by `stride` steps at first.
+    """
     found: dict[Point, F] = {}
 
     def value(point: Point) -> float:
@@ -83,13 +86,15 @@ def averaged(
 
     here = (0,) * strengths + (begin_tau,)
     best = value(here)
-    improved = True
-    while improved:
-        improved = False
-        for axis in range(len(here)):
-            for direction in (1, -1):
-                while (there := value(_moved(here, axis, direction))) > best:
-                    here, best, improved = _moved(here, axis, direction), there, True
+    for length in sorted({stride, 1}, reverse=True):
+        improved = True
+        while improved:
+            improved = False
+            for axis in range(len(here)):
+                for direction in (1, -1):
+                    step = direction * (length if axis < strengths else 1)
+                    while (there := value(_moved(here, axis, step))) > best:
+                        here, best, improved = _moved(here, axis, step), there, True
     for point in list(_around(here)):
         if value(point) > best - MATTERS / 2:
             for further in _around(point):
