@@ -75,11 +75,12 @@ export class Plan {
    * is a `PlanLimitError`.
    * @param {string} json
    * @param {Limits} [limits]
+   * @param {any} [document] what `JSON.parse` makes of it, if that is known
    * @returns {Plan}
    */
-  static parse(json, limits = {}) {
+  static parse(json, limits = {}, document = undefined) {
     try {
-      const document = JSON.parse(json);
+      document ??= JSON.parse(json);
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
       if (isObject(document?.domain)) {
@@ -151,7 +152,7 @@ export class Plan {
     }
     const used = this.#mechanism._bits % 8;
     if (used && report[report.length - 1] >> used) {
-      throw new WireError("nonzero-padding", `a report has bits set past the last of its ${this.#mechanism._bits} bits`);
+      throw new WireError("nonzero-padding", "a report has bits set past its last one");
     }
     this.#mechanism._check?.(report);
   }
@@ -241,8 +242,7 @@ function checkPart(part) {
 function checkText(json, document) {
   const parts = [document, document?.domain, document?.parameters, document?.part, document?.question];
   const keys = parts.flatMap((part) => Object.keys(part ?? {}));
-  if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
   const ofNumbers = document?.domain?.items ? "" : "|size|other";
-  if (new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
-    throw new PlanError("this is not a plan: a number in it must be written as a whole number");
+  if (countKeys(json) > keys.length || new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
+    throw new PlanError("this is not a plan: it has a key twice, or too many, or 2.0 for 2");
 }
