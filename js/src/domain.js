@@ -47,7 +47,7 @@ export class Domain {
    */
   index(value) {
     if (Array.isArray(value) || ArrayBuffer.isView(value)) {
-      throw new UnknownItemError("a value is one item, and a list was given");
+      throw new UnknownItemError("a value is one item, and not a list");
     }
     const found = this._find(value) ?? this._otherIndex;
     if (found === undefined) {

@@ -115,7 +115,7 @@ export class Plan {
   permanent(held, words) {
     if (!(this.setSize ? isSet(held, this.size) : isWhole(held, 0, this.size - 1))) {
       throw new InvalidInputError(
-        `indices are whole numbers from 0 to ${this.size - 1}, those of a set in ascending order`,
+        `indices are whole numbers below ${this.size}, in ascending order`,
       );
     }
     return this.#mechanism._permanent(held, words);
@@ -205,17 +205,23 @@ function derive(document) {
 export const planText = (asked) => canonical({ ...derive(asked).derived, ...asked });
 
 /**
+ * The text of a plan without its items, which are taken over as they are: writing thousands of them again takes a while.
+ * @param {any} plan
+ */
+const bare = (plan) => canonical({ ...plan, domain: "domain" in plan });
+
+/**
  * The plan that a JSON value describes.
  * @param {any} document
  * @param {string} text its canonical text
  */
 function read(document, text) {
   if (!isObject(document) || document.format !== FORMAT) {
-    throw new PlanError(`this is not a plan: a plan is a JSON object with "format": "${FORMAT}"`);
+    throw new PlanError(`this is not a plan: it has no "format": "${FORMAT}"`);
   }
   const { domain, mechanism, derived } = derive(document);
   const { question, mechanism: name, set_size: setSize } = /** @type {any} */ (document);
-  if (canonical(derived) !== text || (setSize && question)) {
+  if (bare(derived) !== bare(document) || (setSize && question)) {
     throw new PlanError("this plan was altered: it is not what its domain, mechanism and epsilon give");
   }
   return new Plan(text, domain, name, mechanism, setSize);

@@ -164,7 +164,7 @@ test("a store that never calls update releases nothing", async () => {
 
 test("without a place to store, no report is the default and forgetting is a choice", async () => {
   const client = new Client(PLAN);
-  await assert.rejects(client.report("tea"), { name: "StorageBlockedError", code: "storage-blocked", message: /reports nothing/ });
+  await assert.rejects(client.report("tea"), { name: "StorageBlockedError", code: "storage-blocked", message: /lets the page store nothing/ });
   await assert.rejects(client.spent(), StorageBlockedError);
   const forgetful = new Client(PLAN, { withoutStorage: "forget" });
   const report = text(await forgetful.report("tea"));

@@ -67,7 +67,7 @@ test("what is not a list is refused in a sentence, and costs nothing", async () 
     assert.equal(await client.spent(), 0);
     assert.equal(await client.waiting(), 0);
   }
-  await assert.rejects(new Client(PLAN, { store: memoryStore() }).report(["tea"]), /a value is one item, and a list was given/);
+  await assert.rejects(new Client(PLAN, { store: memoryStore() }).report(["tea"]), /a value is one item, and not a list/);
 });
 
 test("numbers and typed arrays of numbers are items of plans with numbers", async () => {

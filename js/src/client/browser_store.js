@@ -45,7 +45,7 @@ async function chosen() {
     if (note != null) throw error;
     if (note === null && !globalThis.indexedDB && globalThis.navigator?.locks) return localStorageStore();
     throw new StorageBlockedError(
-      `this browser lets the page store nothing, so it reports nothing: see the option withoutStorage (${error})`,
+      `this browser lets the page store nothing: see the option withoutStorage (${error})`,
     );
   }
   try {
