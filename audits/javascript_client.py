@@ -1,7 +1,7 @@
 """Faults in the JavaScript client that the tests must notice: Node's tests, or those in Chromium.
 
 Each changes one place in a copy of the client. The test that must notice it passes on the client itself, and fails
-there.
+there. `python -m audits.javascript_client` runs them all; `python audits/run.py` does so too.
 """
 
 from __future__ import annotations
@@ -318,3 +318,7 @@ def _reason(said: str) -> str:
     """The line of a test's output that says what is wrong."""
     lines = [line.strip() for line in said.splitlines()]
     return next((line for line in lines if re.match(r"(error: |E +assert|E +\w*Error|E +\w*Timeout)", line)), "")
+
+
+if __name__ == "__main__":
+    sys.exit(not run())
