@@ -120,7 +120,7 @@ test("damaged reports are not sent, and that is said", async () => {
   const client = new Client(PLAN, { store, upload });
   assert.equal(await client.waiting(), 0);
   const done = await client.flush();
-  assert.match(done.dropped[0], /what was stored of them is damaged/);
+  assert.match(done.dropped[0], /what was stored is damaged/);
   assert.deepEqual(upload.seen, []);
   assert.deepEqual((await client.flush()).dropped, []);
   damage();

@@ -54,8 +54,16 @@ def test_a_report_that_waits_keeps_the_version_that_was_shown(tmp_path, asked):
         assert len({headers["Upload-Id"] for _, headers, _ in collector.requests}) == 1
 
 
-@pytest.mark.parametrize(("module", "write"), [("plan_outbox", 0), ("diary", 1)])
-def test_a_restart_keeps_the_version_that_was_shown(tmp_path, collector, monkeypatch, module, write):
+@pytest.mark.parametrize(
+    ("asked", "value", "module", "write"),
+    [
+        (PLAN, "tea", "plan_outbox", 0),
+        (PLAN, "tea", "diary", 1),
+        (FORM, {"diet": "vegan"}, "plan_outbox", 0),
+        (FORM, {"diet": "vegan"}, "one_part", 0),
+    ],
+)
+def test_a_restart_keeps_the_version_that_was_shown(tmp_path, collector, monkeypatch, asked, value, module, write):
     """Stopped before the report is in the outbox, or before it is written down that it is there."""
     calls = itertools.count()
 
@@ -67,8 +75,8 @@ def test_a_restart_keeps_the_version_that_was_shown(tmp_path, collector, monkeyp
     with monkeypatch.context() as broken:
         broken.setattr(f"localdp.client.{module}.write_private", failing)
         with pytest.raises(StoreError):
-            ldp.Client(PLAN, store=tmp_path, upload=collector.url).send_once("tea", wording=2)
-    ldp.Client(PLAN, store=tmp_path, upload=collector.url).send_once("tea", wording=9)
+            ldp.Client(asked, store=tmp_path, upload=collector.url).send_once(value, wording=2)
+    ldp.Client(asked, store=tmp_path, upload=collector.url).send_once(value, wording=9)
     assert _versions(collector) == ["2"]
 
 
@@ -98,7 +106,7 @@ def test_without_a_wording_nothing_is_told(tmp_path, collector):
     assert _versions(collector) == [None]
     with pytest.raises(InvalidInputError, match="path"):
         ldp.Client(PLAN, store=tmp_path, upload=f"{collector.url}/somewhere").wording()
-    for wrong in (0, -1, True, "2", 10**9, 1.5):
+    for wrong in (0, -1, True, "2", 1_000, 1.5):
         with pytest.raises(InvalidInputError, match="wording"):
             client.send_once("tea", wording=wrong)
         with pytest.raises(InvalidInputError, match="wording"):

@@ -128,7 +128,7 @@ export class Outbox {
   #refuseIfFull(box) {
     if (box.waiting.size >= this.#most) {
       throw new OutboxFullError(
-        `${this.#most} reports are waiting to be sent, and no more are taken`,
+        `${this.#most} reports wait to be sent, and no more are taken`,
       );
     }
     return false;
@@ -148,7 +148,7 @@ export class Outbox {
       lost = writes && !found;
       return writes ? written(box) : undefined;
     });
-    if (lost) this.#lost.push("reports were dropped, because what was stored of them is damaged");
+    if (lost) this.#lost.push("reports were dropped, because what was stored is damaged");
     return box;
   }
 }

@@ -1,5 +1,7 @@
 // What people read of a plan or a study: the question and the labels of the collection, as its owner has worded them last.
 
+import { LAST_WORDING } from "../numbers.js";
+
 /**
  * The question (or an empty text), the version, and what people read for an item or for the name of a question. Whatever the collector
  * gives that is not of this shape counts as not given, so people then read the items themselves.
@@ -7,7 +9,7 @@
  */
 export function shownIn(given) {
   const { version, question, labels } = given ?? {};
-  const isGiven = Number.isInteger(version) && version > 0 && version < 1e9;
+  const isGiven = Number.isInteger(version) && version > 0 && version <= LAST_WORDING;
   const texts = new Map(isGiven ? Object.entries(labels ?? {}) : []);
   return {
     version: isGiven ? /** @type {number} */ (version) : undefined,

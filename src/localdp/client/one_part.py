@@ -71,11 +71,12 @@ class OnePart(Answers):
             report = self.report(value, asked)
             if report is None:
                 return Delivery(asked=False)
-            self._diary.change(self._noted)
+            noted = self._diary.change(lambda pages: self._noted(pages, wording))
+            shown = noted["answers"][self._study.fingerprint].get("wording")
             with self._store.explained("written", _NOT_SENT), self._store.locked():
                 if not self._is_posted():
                     part = self._study.part_in(asked, self._limits).fingerprint
-                    self._post.put(report, part, self._derived("upload")[:_ID_BYTES], wording)
+                    self._post.put(report, part, self._derived("upload")[:_ID_BYTES], shown)
                     write_private(self._posted, b"")
         return self._post.flush(self.part, time.monotonic() + LONGEST_SEND)
 
@@ -96,9 +97,11 @@ class OnePart(Answers):
     def answered(self, every: str | None) -> bool:  # noqa: ARG002 (there is one answer for ever)
         return self._is_posted()
 
-    def _noted(self, pages: Pages) -> bool:
-        """Write down that there is an answer, for the owner of the device."""
+    def _noted(self, pages: Pages, wording: int | None) -> bool:
+        """Write down that there is an answer, for the owner of the device, and the version that was shown."""
         made = {"at": time.time(), "epsilon": self._study.epsilon, "title": self._title}
+        if wording is not None:
+            made["wording"] = wording
         return bool(pages["answers"].setdefault(self._study.fingerprint, made) is made)
 
     def _is_posted(self) -> bool:

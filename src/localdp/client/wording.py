@@ -2,6 +2,7 @@
 
 Whoever runs the collection may correct both, and each correction is a new version. They are no part of the plan and of
 its fingerprint. A device says with its report which version its person was shown, and never looks at the answer for it.
+A collector that gave every device a version of its own could follow it, so there are few that a device tells.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from localdp.errors import InvalidInputError
 from localdp.formats import canonical_json
 
-_LAST = 999_999_999
+_LAST = 999  # a longer number, sent in the clear, could tell one device from all others
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,6 @@ def checked_version(version: Any) -> int:
     """The number of a version. It is sent in the clear, so it must not carry anything else."""
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= _LAST:
         raise InvalidInputError(
-            f"wording is the version that a person was shown, a whole number from 1 to {_LAST:,}, not {version!r:.60}"
+            f"wording is the version that a person was shown, a whole number from 1 to {_LAST}, not {version!r:.60}"
         )
     return version
