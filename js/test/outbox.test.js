@@ -78,7 +78,7 @@ test("the outbox is bounded, and a full one spends nothing", async () => {
   const client = new Client(PLAN, { store: memoryStore(), upload: server(...Array(3).fill(503)), mostWaiting: 2 });
   await client.send("tea");
   await client.send("tea");
-  await assert.rejects(client.send("coffee"), { name: "OutboxFullError", code: "outbox-full", message: /2 reports are waiting.*no more are taken/ });
+  await assert.rejects(client.send("coffee"), { name: "OutboxFullError", code: "outbox-full", message: /2 reports wait.*no more are taken/ });
   assert.equal(await client.spent(), Plan.parse(PLAN).epsilon);
   await flushed(client);
   assert.equal((await client.send("coffee")).delivered, 1);
