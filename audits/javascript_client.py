@@ -74,8 +74,8 @@ MUTANTS = (
         (_CHROMIUM, "test_every_transaction_is_flushed_to_the_disk"),
     ),
     ClientMutant(
-        "device moves to localStorage",
-        "A device whose IndexedDB fails for a moment becomes a second one in localStorage.",
+        "device begun anew",
+        "A device whose IndexedDB fails for a moment is taken for one that never had any, which may begin anew.",
         "client/browser_store.js",
         "if (note != null) throw error;",
         "",
