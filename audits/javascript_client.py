@@ -1,7 +1,7 @@
 """Faults in the JavaScript client that the tests must notice: Node's tests, or those in Chromium.
 
 Each changes one place in a copy of the client. The test that must notice it passes on the client itself, and fails
-there.
+there. `python -m audits.javascript_client` runs them all; `python audits/run.py` does so too.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ MUTANTS = (
         (_CHROMIUM, "test_every_transaction_is_flushed_to_the_disk"),
     ),
     ClientMutant(
-        "device moves to localStorage",
-        "A device whose IndexedDB fails for a moment becomes a second one in localStorage.",
+        "device begun anew",
+        "A device whose IndexedDB fails for a moment is taken for one that never had any, which may begin anew.",
         "client/browser_store.js",
         "if (note != null) throw error;",
         "",
@@ -186,6 +186,70 @@ MUTANTS = (
         ("once.test.js", "a cap for every year"),
     ),
     ClientMutant(
+        "device beside a worker's",
+        "A page whose IndexedDB fails begins a device in localStorage, where a worker may have one in IndexedDB.",
+        "client/browser_store.js",
+        " && !globalThis.indexedDB",
+        "",
+        (f"{_IN_CHROMIUM}client.py", "test_a_page_whose_indexed_db_fails_at_first_begins_no_device_elsewhere"),
+    ),
+    ClientMutant(
+        "outboxes of other plans",
+        "What `send` has left under other plans is still sent after its owner had it forgotten.",
+        "client/client.js",
+        "{ [this.fingerprint]: 0, ...sent, ...answers }",
+        "{ [this.fingerprint]: 0, ...answers }",
+        ("once.test.js", "forget removes what waits under every plan"),
+    ),
+    ClientMutant(
+        "sent and not told",
+        "What was sent without once is not shown to the owner.",
+        "client/client.js",
+        "Object.entries({ ...pages.answers, ...pages.sent })",
+        "Object.entries(pages.answers)",
+        ("once.test.js", "a person can see what was sent"),
+    ),
+    ClientMutant(
+        "nested document",
+        "A document that is nested deeply is an error of the engine, which programs do not know.",
+        "studies/study.js",
+        "throw error instanceof LocalDPError ? error : altered(what);",
+        "throw error instanceof TypeError ? altered(what) : error;",
+        ("studies.test.js", "a document that is nested deeply"),
+    ),
+    ClientMutant(
+        "plan of the same first digit",
+        "A collector that is asked for a plan by its first digits gives another one.",
+        "client/client.js",
+        "[0-9a-f]{16}|[0-9a-f]{64}",
+        "[0-9a-f]{64}",
+        ("outbox.test.js", "an address that ends with a fingerprint"),
+    ),
+    ClientMutant(
+        "version of today",
+        "A report that waits is sent with the version of the wording that is shown later.",
+        "client/permanent.js",
+        "await outbox.put(known.body, known.id, known.wording);",
+        "await outbox.put(known.body, known.id, wording);",
+        ("wording.test.js", "a plan whose store fails"),
+    ),
+    ClientMutant(
+        "version that was not shown",
+        "The element tells the version of a wording whose question the page has replaced by its own.",
+        "question/question.js",
+        "shown.question && shown.question !== title ? undefined : shown.version",
+        "shown.version",
+        (_QUESTION, "test_people_read_the_wording_of_the_collection_and_its_version_is_told"),
+    ),
+    ClientMutant(
+        "label of the item before",
+        "People read the label of another item than the one that they choose.",
+        "question/controls.js",
+        'make("label", {}, input, label(listed[i]',
+        'make("label", {}, input, label(listed[i - 1]',
+        (_QUESTION, "test_people_read_the_wording_of_the_collection_and_its_version_is_told"),
+    ),
+    ClientMutant(
         "the option before",
         "The element reports the option before the one that was chosen in a list.",
         "question/controls.js",
@@ -254,3 +318,7 @@ def _reason(said: str) -> str:
     """The line of a test's output that says what is wrong."""
     lines = [line.strip() for line in said.splitlines()]
     return next((line for line in lines if re.match(r"(error: |E +assert|E +\w*Error|E +\w*Timeout)", line)), "")
+
+
+if __name__ == "__main__":
+    sys.exit(not run())

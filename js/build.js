@@ -16,6 +16,9 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 const asInPython = version.replace("-dev.", ".dev");
 const served = (/** @type {string} */ name) => `../src/localdp/collector/javascript/${name}-${asInPython}.js`;
 
+// What terser may assume of our code: nobody asks a function for its length or whether it is a constructor.
+const SHORTENED = { passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true };
+
 /**
  * The text of one built file: esbuild puts it together and shortens it, and terser gives the names that compress best.
  * @param {string} entry
@@ -33,7 +36,7 @@ async function built(entry, client = "") {
     target: "es2022",
     write: false,
   });
-  const { code } = await minify(outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 2 } });
+  const { code } = await minify(outputFiles[0].text, { module: true, ecma: 2020, compress: SHORTENED });
   return `/* localdp ${version}, Apache-2.0 */\n${code?.replace('from"localdp"', `from"${client}"`)}\n`;
 }
 

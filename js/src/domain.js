@@ -20,7 +20,7 @@ export class Domain {
     if (Object.keys(rest).length || listed === "size" in given) throw misshapen();
     /** @type {readonly Item[] | undefined} */
     this.items = listed ? checkedItems(items) : undefined;
-    this.size = this.items?.length ?? checkedSize(size);
+    this.size = checkedSize(this.items?.length ?? size);
     // A Map tells 1, "1" and true apart, as canonical JSON does.
     this._places = this.items && placesOf(this.items);
     this.other = /** @type {Item | undefined} */ (other);
@@ -47,7 +47,7 @@ export class Domain {
    */
   index(value) {
     if (Array.isArray(value) || ArrayBuffer.isView(value)) {
-      throw new UnknownItemError("a value is one item, and a list was given");
+      throw new UnknownItemError("a value is one item, and not a list");
     }
     const found = this._find(value) ?? this._otherIndex;
     if (found === undefined) {
@@ -77,7 +77,6 @@ function checkedItems(items) {
     typeof item === "string" || typeof item === "boolean" || (typeof item === "number" && Math.abs(item) < 2 ** 53);
   if (!items.every(isItem) || HALF_CHARACTER.test(items.join("\n")))
     throw unusable("an item is neither text, number nor boolean");
-  if (items.length < 2) throw unusable("a domain needs at least two items");
   return Object.freeze(items);
 }
 
@@ -88,7 +87,9 @@ function checkedItems(items) {
  * @returns {Map<unknown, number>}
  */
 function placesOf(items) {
-  const places = new Map(items.map((item, index) => [/** @type {unknown} */ (item), index]));
+  /** @type {Map<unknown, number>} */
+  const places = new Map();
+  items.forEach((item, index) => places.set(item, index));
   const alike = [true, false].some((item) => places.has(item) && places.has(Number(item)));
   if (places.size < items.length || alike) throw unusable("an item is there twice");
   return places;

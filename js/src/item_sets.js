@@ -9,7 +9,7 @@ import { InvalidInputError } from "./errors.js";
  */
 export function readSet(items, domain) {
   if (typeof items === "string" || !items?.[Symbol.iterator]) {
-    throw new InvalidInputError('a value is a list of items under this plan, such as ["tea", "milk"] or []');
+    throw new InvalidInputError('a value is a list of items, such as ["tea", "milk"] or []');
   }
   return ascending(Array.from(items, (item) => domain.index(item)));
 }

@@ -75,11 +75,12 @@ export class Plan {
    * is a `PlanLimitError`.
    * @param {string} json
    * @param {Limits} [limits]
+   * @param {any} [document] what `JSON.parse` makes of it, if that is known
    * @returns {Plan}
    */
-  static parse(json, limits = {}) {
+  static parse(json, limits = {}, document = undefined) {
     try {
-      const document = JSON.parse(json);
+      document ??= JSON.parse(json);
       const text = canonical(document);
       if (text !== json) checkText(json, document); // most plans come in canonical form, which hides nothing
       if (isObject(document?.domain)) {
@@ -114,7 +115,7 @@ export class Plan {
   permanent(held, words) {
     if (!(this.setSize ? isSet(held, this.size) : isWhole(held, 0, this.size - 1))) {
       throw new InvalidInputError(
-        `indices are whole numbers from 0 to ${this.size - 1}, those of a set in ascending order`,
+        `indices are whole numbers below ${this.size}, in ascending order`,
       );
     }
     return this.#mechanism._permanent(held, words);
@@ -151,7 +152,7 @@ export class Plan {
     }
     const used = this.#mechanism._bits % 8;
     if (used && report[report.length - 1] >> used) {
-      throw new WireError("nonzero-padding", `a report has bits set past the last of its ${this.#mechanism._bits} bits`);
+      throw new WireError("nonzero-padding", "a report has bits set past its last one");
     }
     this.#mechanism._check?.(report);
   }
@@ -204,17 +205,23 @@ function derive(document) {
 export const planText = (asked) => canonical({ ...derive(asked).derived, ...asked });
 
 /**
+ * The text of a plan without its items, which are taken over as they are: writing thousands of them again takes a while.
+ * @param {any} plan
+ */
+const bare = (plan) => canonical({ ...plan, domain: "domain" in plan });
+
+/**
  * The plan that a JSON value describes.
  * @param {any} document
  * @param {string} text its canonical text
  */
 function read(document, text) {
   if (!isObject(document) || document.format !== FORMAT) {
-    throw new PlanError(`this is not a plan: a plan is a JSON object with "format": "${FORMAT}"`);
+    throw new PlanError(`this is not a plan: it has no "format": "${FORMAT}"`);
   }
   const { domain, mechanism, derived } = derive(document);
   const { question, mechanism: name, set_size: setSize } = /** @type {any} */ (document);
-  if (canonical(derived) !== text || (setSize && question)) {
+  if (bare(derived) !== bare(document) || (setSize && question)) {
     throw new PlanError("this plan was altered: it is not what its domain, mechanism and epsilon give");
   }
   return new Plan(text, domain, name, mechanism, setSize);
@@ -241,8 +248,7 @@ function checkPart(part) {
 function checkText(json, document) {
   const parts = [document, document?.domain, document?.parameters, document?.part, document?.question];
   const keys = parts.flatMap((part) => Object.keys(part ?? {}));
-  if (countKeys(json) > keys.length) throw new PlanError("this is not a plan: it has a key twice, or too many");
   const ofNumbers = document?.domain?.items ? "" : "|size|other";
-  if (new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
-    throw new PlanError("this is not a plan: a number in it must be written as a whole number");
+  if (countKeys(json) > keys.length || new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
+    throw new PlanError("this is not a plan: it has a key twice, or too many, or 2.0 for 2");
 }

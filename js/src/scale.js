@@ -3,6 +3,7 @@
 // With a step of 1 between whole numbers the cells are the whole numbers, otherwise bins, of which the last has its end too. A
 // number counts for the cell that begins at or below it, and one beyond the ends for the nearer end.
 
+import { NO_OTHER } from "./domain.js";
 import { UnknownItemError, unusable } from "./errors.js";
 import { LARGEST_EXACT, LONGEST_NUMBER, MOST_CELLS, MOST_DECIMALS } from "./numbers.js";
 import { isWhole } from "./whole.js";
@@ -39,7 +40,7 @@ export class Scale {
     const { _ordered: ordered, _start: start } = this;
     const number = numberOf(value);
     if (Number.isNaN(number)) {
-      if (this.other === undefined) throw new UnknownItemError("a value is a number under this plan, and it has no cell for what is none");
+      if (this.other === undefined) throw new UnknownItemError(`the value is not a number, and ${NO_OTHER}`);
       return ordered;
     }
     let [cell, past] = [0, ordered]; // start(cell) is at or below the number, if anything is, and start(past) above it

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { Client, memoryStore, Plan } from "../src/index.js";
+import { Diary } from "../src/client/diary.js";
 import { isOver, periodOf } from "../src/client/periods.js";
 import { failing, openStore, PLAN, CHAIN, server } from "../testing/helpers.js";
 
@@ -15,6 +16,8 @@ Date.now = () => now;
 after(() => {
   Date.now = real;
 });
+
+const STUDY = '{"epsilon":2,"format":"localdp-questionnaire/1","parts":[{"asks":["diet"],"mechanism":"grr","places":1}],"questions":[{"domain":{"items":["vegan","meat"]},"name":"diet"}]}';
 
 const distinct = (upload) => new Set(upload.seen).size;
 
@@ -193,9 +196,47 @@ test("after an opt-out, what another page had waiting is not sent", async () => 
   const upload = server(503);
   const other = new Client(CHAIN, { store, upload });
   assert.equal((await other.send("tea")).waiting, 1);
-  await new Client(PLAN, { store, upload }).optOut();
+  await new Diary(store).change((pages) => (pages.out = true)); // an opt-out that has not come to the outboxes yet
   now += 10 * DAY; // the pause is over
   assert.deepEqual({ ...(await other.flush()), pause: 0 }, { delivered: 0, waiting: 0, pause: 0, dropped: [], trouble: "", asked: true });
   now -= 10 * DAY;
   assert.equal(upload.seen.length, 1);
+});
+
+test("forget removes what waits under every plan that this device has sent to, also by `send`", async () => {
+  const store = openStore();
+  for (const plan of [PLAN, CHAIN]) await new Client(plan, { store, upload: server(503) }).send("tea");
+  const client = new Client(STUDY, { store, upload: server(503) });
+  await client.sendOnce({ diet: "vegan" });
+  assert.equal((await client.learnt()).waiting, 3);
+  await client.forget();
+  assert.equal((await client.learnt()).waiting, 0);
+  for (const plan of [PLAN, CHAIN, STUDY]) assert.equal(await new Client(plan, { store }).waiting(), 0);
+});
+
+test("a person can see what was sent without once", async () => {
+  const store = memoryStore();
+  const client = new Client(PLAN, { store, upload: server(), title: "Drinks" });
+  const told = async () => (await client.learnt()).answers.map(({ title, at }) => [title, at.getTime() - start]);
+  const start = now;
+  await client.send("tea");
+  assert.deepEqual(await told(), [["Drinks", 0]]);
+  assert.equal(await client.answered(), false); // `send` is not `sendOnce`
+  now += DAY;
+  await client.sendOnce("tea");
+  assert.deepEqual(await told(), [["Drinks", DAY]]);
+  now += DAY;
+  await client.send("tea");
+  assert.deepEqual(await told(), [["Drinks", 2 * DAY]]);
+  assert.equal(await client.answered(), true);
+  now = start;
+});
+
+test("that reports were sent is written down once a day", async () => {
+  const store = openStore();
+  const client = new Client(PLAN, { store, upload: server() });
+  await client.send("tea");
+  const written = store.records.get("diary");
+  await client.send("tea");
+  assert.equal(store.records.get("diary"), written);
 });

@@ -78,7 +78,7 @@ test("the outbox is bounded, and a full one spends nothing", async () => {
   const client = new Client(PLAN, { store: memoryStore(), upload: server(...Array(3).fill(503)), mostWaiting: 2 });
   await client.send("tea");
   await client.send("tea");
-  await assert.rejects(client.send("coffee"), { name: "OutboxFullError", code: "outbox-full", message: /2 reports are waiting.*no more are taken/ });
+  await assert.rejects(client.send("coffee"), { name: "OutboxFullError", code: "outbox-full", message: /2 reports wait.*no more are taken/ });
   assert.equal(await client.spent(), Plan.parse(PLAN).epsilon);
   await flushed(client);
   assert.equal((await client.send("coffee")).delivered, 1);
@@ -120,7 +120,7 @@ test("damaged reports are not sent, and that is said", async () => {
   const client = new Client(PLAN, { store, upload });
   assert.equal(await client.waiting(), 0);
   const done = await client.flush();
-  assert.match(done.dropped[0], /what was stored of them is damaged/);
+  assert.match(done.dropped[0], /what was stored is damaged/);
   assert.deepEqual(upload.seen, []);
   assert.deepEqual((await client.flush()).dropped, []);
   damage();
@@ -142,8 +142,8 @@ test("a report that cannot be kept is not sent", async () => {
 
 test("a client without an address cannot send", async () => {
   const client = new Client(PLAN, { store: memoryStore() });
-  await assert.rejects(client.send("tea"), /does not know where to send reports/);
-  await assert.rejects(client.flush(), /does not know where to send reports/);
+  await assert.rejects(client.send("tea"), /a client needs the option upload/);
+  await assert.rejects(client.flush(), /a client needs the option upload/);
   assert.equal(await client.spent(), 0);
 });
 
@@ -207,7 +207,7 @@ test("addresses and tokens are checked", () => {
   assert.throws(make("https://a.example", "two words"), /visible ASCII characters without spaces/);
   assert.throws(make("https://a.example", "line\nbreak"), /visible ASCII characters without spaces/);
   for (const good of ["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1", "https://a.example"]) make(good, "secret")();
-  assert.throws(make(7), { name: "InvalidInputError", message: /upload is an address or a function, not number/ });
+  assert.throws(make(7), { name: "InvalidInputError", message: /upload is an address or a function/ });
 });
 
 test("a real server gets the route, the headers and the bytes; its Retry-After is obeyed and redirections are not", async () => {
@@ -259,7 +259,7 @@ test("a plan or a part at an address that is redirected is not fetched from else
   const address = `http://127.0.0.1:${http.address().port}`;
   try {
     const loading = Client.load(`${address}/v1/plans/x`, { store: memoryStore() });
-    await assert.rejects(loading, { code: "no-plan", message: /is redirected to another address: give the address that it leads to/ });
+    await assert.rejects(loading, { code: "no-plan", message: /is redirected: give the address that it leads to/ });
     const discovery = JSON.parse(readFileSync(new URL("../../vectors/v1/studies.json", import.meta.url), "utf8")).parts[0];
     const client = new Client(discovery.study, { store: memoryStore(), upload: address });
     assert.match((await client.sendOnce("tea")).trouble, /the part could not be fetched: .* is redirected/);
@@ -277,11 +277,13 @@ test("an address that ends with a fingerprint gives the plan that has it, or non
   const address = `http://127.0.0.1:${http.address().port}/v1/plans`;
   const { fingerprint } = Plan.parse(PLAN);
   try {
-    for (const good of [fingerprint, `${fingerprint}/`, "drinks"]) {
+    for (const good of [fingerprint, `${fingerprint}/`, fingerprint.slice(0, 16), "drinks", "c0123456789abcdef0123"]) {
       assert.equal((await Client.load(`${address}/${good}`, { store: memoryStore() })).fingerprint, fingerprint);
     }
     const other = Plan.parse(CHAIN).fingerprint;
-    await assert.rejects(Client.load(`${address}/${other}`, { store: memoryStore() }), { name: "PlanMismatchError", message: /there is another plan at/ });
+    for (const bad of [other, other.slice(0, 16)]) {
+      await assert.rejects(Client.load(`${address}/${bad}`, { store: memoryStore() }), { name: "PlanMismatchError", message: /there is another plan at/ });
+    }
   } finally {
     http.closeAllConnections();
     http.close();

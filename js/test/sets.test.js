@@ -60,14 +60,14 @@ test("what is not a list is refused in a sentence, and costs nothing", async () 
   for (const plan of [SETS, SETS_OR_ELSE]) {
     const client = new Client(plan, { store: memoryStore(), upload: server() });
     for (const value of ["tea", "", 1, true, null, undefined, {}, { tea: 1 }, () => {}, Symbol("tea")]) {
-      const refused = { name: "InvalidInputError", code: "invalid-input", message: /^a value is a list of items under this plan, such as/ };
+      const refused = { name: "InvalidInputError", code: "invalid-input", message: /^a value is a list of items, such as/ };
       await assert.rejects(client.report(value), refused);
       await assert.rejects(client.send(value), refused);
     }
     assert.equal(await client.spent(), 0);
     assert.equal(await client.waiting(), 0);
   }
-  await assert.rejects(new Client(PLAN, { store: memoryStore() }).report(["tea"]), /a value is one item, and a list was given/);
+  await assert.rejects(new Client(PLAN, { store: memoryStore() }).report(["tea"]), /a value is one item, and not a list/);
 });
 
 test("numbers and typed arrays of numbers are items of plans with numbers", async () => {

@@ -60,7 +60,7 @@ test("an answer that is gone is not made anew", async () => {
   const store = storeOf(given.secret);
   await new Client(FORM, { store }).report(given.answers);
   store.records.delete("diary");
-  await assert.rejects(new Client(FORM, { store }).report(given.answers), { code: "store", message: /the answer is gone; a second one would spend epsilon again/ });
+  await assert.rejects(new Client(FORM, { store }).report(given.answers), { code: "store", message: /an answer that is gone; a second one would spend epsilon anew/ });
 });
 
 test("after forget, a study is neither answered again nor asked again", async () => {
@@ -149,4 +149,50 @@ test("every place of a questionnaire belongs to the part whose span holds it", (
     first += places;
   }
   assert.equal(study._places, first);
+});
+
+/** The document with something nested deeply in the place of each of its values, one after the other. */
+function* nested(text) {
+  const deep = "the deep place";
+  const places = function* (value) {
+    yield [];
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, inner] of Object.entries(value).slice(0, Array.isArray(value) ? 1 : undefined)) for (const more of places(inner)) yield [key, ...more];
+  };
+  const replaced = (value, [key, ...more]) => {
+    if (key === undefined) return deep;
+    const copy = structuredClone(value);
+    copy[key] = replaced(copy[key], more);
+    return copy;
+  };
+  for (const place of places(JSON.parse(text))) {
+    const whole = canonical(replaced(JSON.parse(text), place));
+    for (const depth of [300, 30_000]) {
+      yield whole.replace(JSON.stringify(deep), "[".repeat(depth) + "]".repeat(depth));
+      yield whole.replace(JSON.stringify(deep), '{"a":'.repeat(depth) + "1" + "}".repeat(depth));
+      yield whole.replace(JSON.stringify(deep), '[{"a":'.repeat(depth) + "1" + "}]".repeat(depth));
+    }
+  }
+}
+
+test("a document that is nested deeply is a typed error", async () => {
+  const isTyped = ({ code }) => ["bad-plan", "invalid-input"].includes(code);
+  const kinds = new Map([[PLAN, PLAN], [FORM, FORM], ...parts.map(({ study }) => [JSON.parse(study).format, study])]);
+  for (const study of kinds.values()) {
+    for (const text of nested(study)) {
+      try {
+        new Client(text, { store: memoryStore() }); // a device does not read all that a study says
+      } catch (error) {
+        assert.ok(isTyped(error), `${error}`);
+      }
+    }
+  }
+  const store = openStore();
+  store.records.set("device", fromHex(asked.record));
+  const client = new Client(asked.study, { store });
+  const spent = await client.spent();
+  for (const text of nested(asked.part)) {
+    await assert.rejects(client.report(asked.value, text), isTyped);
+  }
+  assert.equal(await client.spent(), spent);
 });

@@ -174,3 +174,97 @@ def test_periods_are_those_of_javascript(clock):
     assert periods.is_over("week", clock.now + 400 * DAY)
     with pytest.raises(InvalidInputError):
         periods.period_of("fortnight")
+
+
+FORM = ldp.Questionnaire({"diet": ldp.Choice(["vegan", "meat"])}, 2.0)
+OTHER_FORM = ldp.Questionnaire({"size": ldp.Choice(["S", "M", "L"])}, 2.0)
+
+
+@pytest.mark.parametrize(("asked", "value"), [(PLAN, "tea"), (FORM, {"diet": "vegan"})], ids=["plan", "study"])
+def test_an_answer_that_is_not_in_the_outbox_was_not_given(tmp_path, monkeypatch, asked, value):
+    server = Server()
+    with monkeypatch.context() as broken:
+        broken.setattr("localdp.client.plan_outbox.write_private", _no_space)
+        with pytest.raises(StoreError):
+            ldp.Client(asked, store=tmp_path, upload=server).send_once(value)
+    client = ldp.Client(asked, store=tmp_path, upload=server)
+    assert not client.answered()
+    client.send_once(value)
+    assert client.answered()
+    assert len(server.seen) == 1
+    assert client.spent == client.epsilon
+
+
+def _no_space(*_, **__):
+    raise OSError("no space left")
+
+
+def _bytes_below(folder):
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_forget_removes_the_answers_in_other_studies_too(tmp_path):
+    reports = []
+    for form, value in ((FORM, {"diet": "vegan"}), (OTHER_FORM, {"size": "M"})):
+        client = ldp.Client(form, store=tmp_path, upload=Server(503))
+        client.send_once(value)
+        reports.append(client.report(value))
+    left = tmp_path / "studies" / f".{FORM.fingerprint[:32]}.0123456789abcdef"  # of a process that was killed
+    left.write_bytes(reports[0])
+    assert all(report in _bytes_below(tmp_path) for report in reports)
+    ldp.Client(PLAN, store=tmp_path).forget()
+    assert not any(report in _bytes_below(tmp_path) for report in reports)
+    for form, value in ((FORM, {"diet": "meat"}), (OTHER_FORM, {"size": "L"})):
+        server = Server()
+        client = ldp.Client(form, store=tmp_path, upload=server)
+        assert client.answered()
+        client.send_once(value)
+        assert server.seen == []
+    assert client.spent == FORM.epsilon + OTHER_FORM.epsilon
+
+
+def test_an_answer_that_is_forgotten_while_it_is_made_is_not_sent(tmp_path, monkeypatch):
+    server = Server()
+    client = ldp.Client(PLAN, store=tmp_path, upload=server)
+    made = client._answers._made_once
+
+    def made_and_forgotten(*args):
+        answer = made(*args)
+        ldp.Client(PLAN, store=tmp_path).forget()
+        return answer
+
+    monkeypatch.setattr(client._answers, "_made_once", made_and_forgotten)
+    client.send_once("tea")
+    assert server.seen == []
+    assert client.answered()
+
+
+def test_what_was_sent_without_once_is_told_to_the_owner(tmp_path, clock):
+    other = ldp.Plan(5, "oue", 1.0)
+    ldp.Client(PLAN, store=tmp_path, upload=Server(), title="Drinks").send("tea")
+    asked = ldp.Client(other, store=tmp_path, upload=Server(), title="Numbers")
+    asked.send_once(1)
+    clock.now += DAY
+    asked.send(1)
+    told = {answer["fingerprint"]: (answer["title"], answer["at"]) for answer in asked.learnt()["answers"]}
+    assert told == {PLAN.fingerprint: ("Drinks", clock.now - DAY), other.fingerprint: ("Numbers", clock.now)}
+    assert not ldp.Client(PLAN, store=tmp_path).answered()  # `send` is not `send_once`
+
+
+def test_the_record_of_what_was_sent_is_written_once_a_day(tmp_path):
+    client = ldp.Client(PLAN, store=tmp_path, upload=Server())
+    client.send("tea")
+    written = (tmp_path / "diary").stat().st_ino
+    client.send("tea")
+    assert (tmp_path / "diary").stat().st_ino == written
+
+
+def test_what_another_process_puts_after_an_opt_out_is_not_sent(tmp_path):
+    server = Server()
+    client = ldp.Client(PLAN, store=tmp_path, upload=server)
+    report = client.report("tea")
+    with client._store.locked():
+        client._post.put(report, PLAN.fingerprint)
+    ldp.Client(PLAN, store=tmp_path)._choose(out=True)  # as an opt-out that has just been written
+    assert client.flush().delivered == 0
+    assert (client.waiting, server.seen) == (0, [])

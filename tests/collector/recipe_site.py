@@ -85,6 +85,7 @@ def _created(collector, asked):
 def visit(chromium, address, held):
     """One visitor: loads the page, answers, reloads, and opens a second tab. Gives the addresses that were loaded."""
     context = chromium.new_context()
+    context.set_default_timeout(120_000)  # a busy machine is slow, and nothing is measured here
     context.add_init_script(
         f"localStorage.setItem('used this week', {json.dumps(json.dumps(held['features']))});"
         f"localStorage.setItem('last search', {json.dumps(held['search'])});"

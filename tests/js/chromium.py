@@ -59,6 +59,8 @@ class Handler(serve.Handler):
         elif self.path in self.server.modules:
             kind = "text/html" if self.path.endswith(".html") else "text/javascript"
             self.answer(HTTPStatus.OK, self.server.modules[self.path].encode(), kind)
+        elif self.path.endswith("/wording"):
+            self.answer(HTTPStatus.OK, b'{"version": 1, "question": "", "labels": {}}', "application/json")
         elif root is None:
             super().do_GET()
         else:

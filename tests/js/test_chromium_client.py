@@ -327,10 +327,9 @@ NO_INDEXED_DB = "Object.defineProperty(window, 'indexedDB', { value: undefined }
 BROKEN_INDEXED_DB = "indexedDB.__proto__.open = () => { throw new DOMException('not now', 'UnknownError'); };"
 
 
-@pytest.mark.parametrize("script", [NO_INDEXED_DB, BROKEN_INDEXED_DB], ids=["missing", "broken"])
-def test_without_indexed_db_the_device_is_in_local_storage_and_stays_there(chromium, server, script):
+def test_without_indexed_db_the_device_is_in_local_storage_and_stays_there(chromium, server):
     context = chromium.new_context()
-    context.add_init_script(f"if (!location.hash) {{ {script} }}")
+    context.add_init_script(f"if (!location.hash) {{ {NO_INDEXED_DB} }}")
     page = opened(context, server)
     first = page.evaluate("async () => hex(await client().report(7))")
     assert page.evaluate("() => Object.keys(localStorage)") == ["localdp/device"]
@@ -345,6 +344,15 @@ def test_without_indexed_db_the_device_is_in_local_storage_and_stays_there(chrom
     )
     assert again == [list(bytes.fromhex(first)), EPSILON]
     context.close()
+
+
+def test_a_page_whose_indexed_db_fails_at_first_begins_no_device_elsewhere(context, server):
+    """A worker, which has no localStorage, may keep the device in that IndexedDB."""
+    context.add_init_script(f"if (!location.hash) {{ {BROKEN_INDEXED_DB} }}")
+    page = opened(context, server)
+    assert page.evaluate("() => code(client({ upload: location.origin }).sendOnce(7))") == "storage-blocked"
+    assert page.evaluate("() => Object.keys(localStorage)") == []
+    assert server.uploads == []
 
 
 def test_a_device_in_indexed_db_does_not_move_when_that_fails(context, server):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from js.chromium import needs_chromium, opened, site
 
@@ -29,17 +31,17 @@ KINDS = {
 }
 
 
-def _asked(page, server, document, plan=None):
+def _asked(page, server, document, plan=None, own="What?"):
     """A page with the element, which asks what this document says."""
     address = f"{server.url}/v1/plans/{'x' if plan is None else plan.fingerprint}"
     server.modules["/v1/plans/x/document"] = document
     page.evaluate(
-        """async (address) => {
+        """async ([address, own]) => {
             await import("/js/src/question/question.js");
-            document.body.innerHTML = `<main><localdp-question plan="${address}">What?</localdp-question></main>`;
+            document.body.innerHTML = `<main><localdp-question plan="${address}">${own}</localdp-question></main>`;
             window.element = document.querySelector("localdp-question");
         }""",
-        address,
+        [address, own],
     )
     page.locator("localdp-question button, localdp-question p").first.wait_for(state="attached")
 
@@ -84,6 +86,61 @@ def test_the_element_asks_several_questions_at_once(context, server):
     ((_, body),) = server.uploads
     again = page.evaluate("async () => hex(await element.client.report({ diet: 'milk', age: 37 }))")
     assert again == body.hex()
+    assert page.complaints == []
+
+
+def _worded(server, fingerprint, **changed):
+    given = {"version": 3, "question": "", "labels": {"coffee": "Coffee, hot", "diet": "Your diet"}, **changed}
+    server.modules[f"/v1/studies/{fingerprint}/wording"] = json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "heading", "told"),
+    [
+        ("What?", "", "What?", "3"),
+        ("", "What do you drink?", "What do you drink?", "3"),
+        ("Was trinken Sie?", "What do you drink?", "Was trinken Sie?", None),  # in words that the version does not have
+        ("What?", "What?", "What?", "3"),
+    ],
+)
+def test_people_read_the_wording_of_the_collection_and_its_version_is_told(context, own, asked, heading, told):
+    plan = _plan(DRINKS)
+    with site(plan) as server:
+        _worded(server, plan.fingerprint, question=asked)
+        page = opened(context, server)
+        _asked(page, server, "", plan, own)
+        page.get_by_text(heading, exact=True).wait_for()
+        assert page.locator("label").all_inner_texts() == ["tea", "Coffee, hot", "milk"]
+        _answered(page, [("radio", "Coffee, hot", None)])
+        page.get_by_text("Thank you. Your blurred answer was sent.").wait_for()
+        ((_, body),) = server.uploads
+        assert page.evaluate("async () => hex(await element.client.report('coffee'))") == body.hex()
+        assert server.headers_seen[-1].get("Wording") == told
+        learnt = page.evaluate("async () => (await element.client.learnt()).answers.map(({ title }) => title)")
+        assert learnt == [heading]
+        assert page.complaints == []
+
+
+def test_a_label_is_text_and_never_markup(context):
+    plan = _plan(DRINKS)
+    with site(plan) as server:
+        _worded(server, plan.fingerprint, question="<b>x</b>", labels={"tea": "<img src=x onerror=alert(1)>"})
+        page = opened(context, server)
+        _asked(page, server, "", plan, "")
+        assert page.locator("localdp-question img, localdp-question b").count() == 0
+        assert page.locator("label").first.inner_text() == "<img src=x onerror=alert(1)>"
+
+
+def test_questions_of_a_form_have_labels_too(context, server):
+    study = ldp.Questionnaire({"diet": ldp.Choice(DRINKS), "age": ldp.Scale(0, 100)}, epsilon=1.0)
+    _worded(server, study.fingerprint)
+    server.answers = [201]
+    page = opened(context, server)
+    _asked(page, server, study.to_json())
+    assert page.locator("legend").all_inner_texts() == ["What?", "Your diet"]
+    _answered(page, [("radio", "Coffee, hot", None)])
+    page.get_by_text("Thank you").wait_for()
+    assert server.headers_seen[-1]["Wording"] == "3"
     assert page.complaints == []
 
 

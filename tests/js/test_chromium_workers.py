@@ -58,6 +58,30 @@ def test_a_module_worker_is_the_same_device_as_the_page(page, server):
     _asked_in_turn(page, server, '() => new Worker("/worker.js", { type: "module" })')
 
 
+@pytest.mark.parametrize("first", ["page", "worker"])
+def test_a_page_whose_indexed_db_fails_and_a_worker_send_once_together(page, server, first):
+    """The page must not become a second device in localStorage, whether or not the worker was there before."""
+    in_worker = """async () => {
+        const worker = new Worker("/worker.js", { type: "module" });
+        const answer = new Promise((resolve) => { worker.onmessage = ({ data }) => resolve(data); });
+        worker.postMessage(7);
+        return answer;
+    }"""
+    in_page = """async () => {
+        const { open } = IDBFactory.prototype;
+        IDBFactory.prototype.open = () => { throw new DOMException("not now", "UnknownError"); };
+        const said = await code(client({ upload: location.origin }).sendOnce(8));
+        IDBFactory.prototype.open = open;
+        return said;
+    }"""
+    if first == "worker":
+        page.evaluate(in_worker)
+    assert page.evaluate(in_page) == "storage-blocked"
+    page.evaluate(in_worker)
+    assert page.evaluate("async () => (await client({ upload: location.origin }).sendOnce(8)).delivered") == 0
+    assert len(server.uploads) == 1
+
+
 def test_a_service_worker_is_the_same_device_as_the_page(page, server):
     start = """async () => {
         await navigator.serviceWorker.register("/worker.js", { type: "module" });

@@ -25,7 +25,14 @@ def _node(*arguments):
     return subprocess.run(command, cwd=JS, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603
 
 
-OTHERS = ["client", "once", "outbox", "sets", "studies"]  # than those that tests/js/test_javascript_core.py runs
+OTHERS = [
+    "client",
+    "once",
+    "outbox",
+    "sets",
+    "studies",
+    "wording",
+]  # not those that tests/js/test_javascript_core.py runs
 
 
 @pytest.mark.parametrize("name", [*OTHERS, pytest.param("node_store", marks=pytest.mark.slow)])

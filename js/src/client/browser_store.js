@@ -1,8 +1,9 @@
-// The place in which a browser keeps a device: IndexedDB, or localStorage where IndexedDB cannot be opened.
+// The place in which a browser keeps a device: IndexedDB, or localStorage in a browser that has no IndexedDB.
 //
 // The choice is made once. If a device moved from one to the other whenever IndexedDB fails for a moment, it would be two
 // devices, with two permanent responses to one value and two budgets. So localStorage says where the device is: by holding its
-// record, or by a note that it is in IndexedDB. After such a note, an IndexedDB that cannot be opened is an error.
+// record, or by a note that it is in IndexedDB. After such a note, an IndexedDB that cannot be opened is an error. Before it, nobody knows
+// whether a worker, which has no localStorage, keeps the device in that IndexedDB; so that is an error too.
 
 import { StorageBlockedError } from "./errors.js";
 import { indexedDbStore } from "./indexed_db.js";
@@ -42,9 +43,9 @@ async function chosen() {
   } catch (error) {
     const note = noted(NOTE);
     if (note != null) throw error;
-    if (note === null && globalThis.navigator?.locks) return localStorageStore();
+    if (note === null && !globalThis.indexedDB && globalThis.navigator?.locks) return localStorageStore();
     throw new StorageBlockedError(
-      `this browser lets the page store nothing, so it reports nothing: see the option withoutStorage (${error})`,
+      `this browser lets the page store nothing: see the option withoutStorage (${error})`,
     );
   }
   try {

@@ -2,9 +2,11 @@
 
 import { InvalidInputError, LocalDPError, PlanMismatchError } from "../errors.js";
 import { checkDemands } from "../limits.js";
+import { LAST_WORDING } from "../numbers.js";
 import { Plan } from "../plan.js";
-import { fingerprintOf } from "../sha256.js";
-import { readStudy } from "../studies/study.js";
+import { fingerprintSoon } from "../sha256.js";
+import { parsed, readStudy } from "../studies/study.js";
+import { checkWhole } from "../whole.js";
 import { browserStore } from "./browser_store.js";
 import { Device } from "./device.js";
 import { Diary } from "./diary.js";
@@ -61,9 +63,7 @@ import { byHttp, inWords, isDelivered, request } from "./upload.js";
  */
 export class Client {
   /** @type {Permanent | OnePart} */ #answers;
-  /** @type {Device} */ #device;
-  /** @type {Diary} */ #diary;
-  /** @type {Outbox} */ #outbox;
+  /** @type {Parts} */ #parts;
   /** @type {import("./store.js").Store} */ #store;
   /** @type {string | import("./upload.js").Upload | undefined} */ #upload;
   /** What sends to a route. @type {(route: string) => any} */ #way;
@@ -90,27 +90,30 @@ export class Client {
     this.most = most;
     /** The period that the cap holds for; undefined if it holds for ever. */
     this.mostEvery = mostEvery;
-    this.#store = explained(options.store ?? browserStore(withoutStorage === "forget"));
-    this.#diary = new Diary(this.#store);
-    this.#device = new Device(this.#store, this.#diary, most, mostEvery);
-    this.#outbox = new Outbox(this.#store, this.fingerprint, mostWaiting);
+    const store = (this.#store = explained(options.store ?? browserStore(withoutStorage === "forget")));
+    const diary = new Diary(store);
+    this.#parts = {
+      _device: new Device(store, diary, most, mostEvery),
+      _diary: diary,
+      _outbox: new Outbox(store, this.fingerprint, mostWaiting),
+      _title: title,
+      _fetch: (route) => this.#fetched(route),
+    };
     this.#upload = upload;
     if (upload !== undefined && typeof upload !== "function" && typeof upload !== "string") {
-      throw new InvalidInputError(`upload is an address or a function, not ${typeof upload}`);
+      throw new InvalidInputError("upload is an address or a function");
     }
     this.#way = (route) => (typeof upload === "string" ? byHttp(upload, route, token, segment) : upload);
     this.#way("/"); // an address that cannot be used is refused at once
-    /** @type {Parts} */
-    const parts = { _device: this.#device, _diary: this.#diary, _outbox: this.#outbox, _title: title, _fetch: (route) => this.#fetched(route) };
-    this.#answers = new (this.plan ? Permanent : OnePart)(/** @type {any} */ (study), parts);
+    this.#answers = new (this.plan ? Permanent : OnePart)(/** @type {any} */ (study), this.#parts);
     Object.freeze(this); // responses in memory belong to this plan
     if (upload && globalThis.document) this.#listen();
   }
 
   /**
    * A client of the plan or study at an address of a collector, such as "https://collector.example/v1/plans/<fingerprint>". Its reports go
-   * to that collector. If the plan is not there, the error says why. Where the address ends with a fingerprint, another plan than that is
-   * refused: the page says what is asked, and not the collector.
+   * to that collector. If the plan is not there, the error says why. Where the address ends with a fingerprint, or with its first 16 digits,
+   * another plan than that is refused: the page says what is asked, and not the collector.
    * @param {string} address in a page, it may be relative to the page
    * @param {ClientOptions} [options]
    */
@@ -119,18 +122,19 @@ export class Client {
     const place = url.href.replace(/\/$/, "");
     const answer = await request(`${place}/document`, {});
     if (!isDelivered(answer.status)) throw new LocalDPError(`the plan ${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
-    if (/\/[0-9a-f]{64}$/.test(place) && !place.endsWith(fingerprintOf(answer.text))) throw new PlanMismatchError(`there is another plan at ${place}`);
+    const [, named = ""] = /\/([0-9a-f]{16}|[0-9a-f]{64})$/.exec(place) ?? [];
+    if (!(await fingerprintSoon(answer.text)).startsWith(named)) throw new PlanMismatchError(`there is another plan at ${place}`);
     return new Client(answer.text, { upload: url.origin, ...options });
   }
 
   /** The epsilon that this device has spent, under all plans of its store, through this and other pages. */
   spent() {
-    return this.#device.spent();
+    return this.#parts._device.spent();
   }
 
   /** The number of reports that wait to be sent. */
   waiting() {
-    return this.#outbox.waiting();
+    return this.#parts._outbox.waiting();
   }
 
   /** The place of this device in a study with several parts, which decides what it is asked; undefined under a plan. */
@@ -158,20 +162,32 @@ export class Client {
    * reports wait already; then nothing is spent.
    * @param {Value} value
    * @param {string} [document] of the part under way in a study; it is fetched unless it is given
+   * @param {number} [wording] the version of the wording that the person was shown
    */
-  send(value, document) {
-    return this.#sent(() => this.#answers.send(value, document));
+  send(value, document, wording) {
+    return this.#sent(wording, () => this.#answers.send(value, document, wording));
   }
 
   /**
    * Send one report of this device, or one `every` day, week, month or year. Reloads, other tabs and calls with another
-   * value send nothing more until the next period: the first value counts.
+   * value send nothing more until the next period: the first value counts. `wording` is the version that the person was shown.
    * @param {Value} value
-   * @param {{ every?: Every, document?: string }} [options]
+   * @param {{ every?: Every, document?: string, wording?: number | undefined }} [options]
    */
-  async sendOnce(value, { every, document } = {}) {
+  async sendOnce(value, { every, document, wording } = {}) {
     periodOf(every);
-    return this.#sent(() => inTurn(`localdp answer-${this.fingerprint}`, () => this.#answers.sendOnce(value, every, document)));
+    return this.#sent(wording, () => inTurn(`localdp answer-${this.fingerprint}`, () => this.#answers.sendOnce(value, every, document, wording)));
+  }
+
+  /**
+   * The question and the labels that people are to read now, and their version, from the collector; undefined if it does not say.
+   * They are no part of the plan. A client without a title takes the question for one.
+   * @returns {Promise<{ version: number, question: string, labels: Record<string, string> } | undefined>}
+   */
+  async wording() {
+    const found = parsed(await this.#fetched(`/v1/studies/${this.fingerprint}/wording`));
+    this.#parts._title ??= found?.question;
+    return found;
   }
 
   /**
@@ -185,7 +201,7 @@ export class Client {
   /** Try to send what is waiting, unless a pause after a failure is not over yet. */
   async flush() {
     this.#neededUpload();
-    const done = await this.#outbox.flush(this.#way((await this.#answers.route()) ?? "/"), () => this.optedOut());
+    const done = await this.#parts._outbox.flush(this.#way((await this.#answers.route()) ?? "/"), () => this.optedOut());
     clearTimeout(this.#timer);
     if (done.waiting && !this.#closing.signal.aborted) {
       this.#timer = setTimeout(this.#flushQuietly, 1000 * done.pause + 1);
@@ -200,7 +216,7 @@ export class Client {
    */
   async forget() {
     this.#answers.forget();
-    const { answers } = await this.#diary.change((pages) => {
+    const pages = await this.#parts._diary.change((pages) => {
       for (const entry of Object.values(pages.answers)) {
         entry.posted = true;
         delete entry.body;
@@ -208,36 +224,40 @@ export class Client {
       }
       return true;
     });
-    for (const fingerprint of new Set([this.fingerprint, ...Object.keys(answers)])) await new Outbox(this.#store, fingerprint, 1).empty();
+    for (const box of this.#boxes(pages)) await box.empty();
   }
 
   /** Report nothing from now on, under no plan of this store, and forget. */
   async optOut() {
-    await this.#diary.change((pages) => (pages.out = true));
+    await this.#parts._diary.change((pages) => (pages.out = true));
     await this.forget();
   }
 
   /** Take back `optOut`. */
   async optIn() {
-    await this.#diary.change((pages) => delete pages.out);
+    await this.#parts._diary.change((pages) => delete pages.out);
   }
 
   /** Whether the owner of this device has opted out. */
   async optedOut() {
-    return !!(await this.#diary.read()).out;
+    return !!(await this.#parts._diary.read()).out;
   }
 
   /** What this device has told, for its owner: from its own record, so nobody is asked. */
   async learnt() {
-    const { answers, out } = await this.#diary.read();
+    const { _device: device, _diary: diary } = this.#parts;
+    const pages = await diary.read();
+    const told = Object.entries({ ...pages.answers, ...pages.sent });
+    let waiting = 0;
+    for (const box of this.#boxes(pages)) waiting += await box.waiting();
     return {
       spent: await this.spent(),
-      left: await this.#device.left(),
+      left: await device.left(),
       most: this.most,
       mostEvery: this.mostEvery,
-      waiting: await this.waiting(),
-      optedOut: !!out,
-      answers: Object.entries(answers).map(([fingerprint, { title, epsilon, at }]) => ({ fingerprint, title, epsilon, at: new Date(at) })),
+      waiting,
+      optedOut: !!pages.out,
+      answers: told.map(([fingerprint, { title, epsilon, at }]) => ({ fingerprint, title, epsilon, at: new Date(at) })),
     };
   }
 
@@ -248,11 +268,21 @@ export class Client {
   }
 
   /**
+   * The outboxes of everything that this device knows of.
+   * @param {import("./diary.js").Pages} pages
+   */
+  #boxes({ answers, sent }) {
+    return Object.keys({ [this.fingerprint]: 0, ...sent, ...answers }).map((fingerprint) => new Outbox(this.#store, fingerprint, 1));
+  }
+
+  /**
+   * @param {number | undefined} wording
    * @param {() => Promise<boolean | string>} send says whether this device is asked, or what went wrong
    * @returns {Promise<Delivery>}
    */
-  async #sent(send) {
+  async #sent(wording, send) {
     this.#neededUpload();
+    checkWhole(InvalidInputError, "wording", wording ?? 1, LAST_WORDING);
     const asked = !(await this.optedOut()) && (await send());
     if (asked === true) return this.flush();
     const waiting = await this.waiting();
@@ -271,14 +301,14 @@ export class Client {
   };
 
   #neededUpload() {
-    if (!this.#upload) throw new InvalidInputError("this client does not know where to send reports: it needs the option upload");
+    if (!this.#upload) throw new InvalidInputError("to send reports, a client needs the option upload");
     return this.#upload;
   }
 
   /** @param {string} route */
   async #fetched(route) {
     const upload = this.#neededUpload();
-    if (typeof upload !== "string") throw new InvalidInputError("give the document of the part under way: a function cannot be asked for it");
+    if (typeof upload !== "string") throw new InvalidInputError("give the document of the part under way");
     const answer = await request(new URL(route, new URL(upload, globalThis.document?.baseURI)).href, {});
     return isDelivered(answer.status) ? answer.text : { trouble: `the part could not be fetched: ${inWords(answer)}` };
   }

@@ -26,7 +26,7 @@ export class Device {
    * @param {import("./periods.js").Every} [every] the cap holds for each of these periods
    */
   constructor(store, diary, most, every) {
-    if (!Number.isFinite(most) || most <= 0) throw new InvalidInputError(`most, the cap of a device, is a number above 0, not ${most}`);
+    if (!Number.isFinite(most) || most <= 0) throw new InvalidInputError("most must be a number above 0");
     periodOf(every);
     this.#store = store;
     this.#diary = diary;
@@ -99,7 +99,7 @@ export class Device {
    * @param {Uint8Array} digest
    * @param {number} epsilon
    */
-  async isPaid(digest, epsilon) {
+  async _isPaid(digest, epsilon) {
     const { _paid: paid } = await this.#read();
     const isPaid = paid.has(toHex(digest));
     if (!isPaid) this.#check([...paid.values()], epsilon, await this.#before());
@@ -116,7 +116,7 @@ export class Device {
     const period = this.#every ? ` in this ${this.#every}` : "";
     throw new BudgetError(
       `a new value would spend epsilon ${short(epsilon)}, and this device has spent ${short(sum(paid) - before)} of ` +
-        `at most ${short(this.most)}${period}: it reports no new values, and nothing was released`,
+        `at most ${short(this.most)}${period}: nothing was released`,
     );
   }
 
@@ -156,12 +156,11 @@ export class Device {
     const payments = bytes ? read(bytes) : newDevice();
     if (!payments) {
       throw new StoreError(
-        "what this device has stored is damaged, so nobody knows what it has spent, and it reports nothing; removing it makes " +
-          "a new device, which spends epsilon anew",
+        "what this device has stored is damaged, so it reports nothing; removing it makes a new device, which spends epsilon anew",
       );
     }
     if (this.#known && toHex(this.#known._secret) !== toHex(payments._secret)) {
-      throw new StoreError("what this device has stored was removed or replaced while it was in use; a new client is needed");
+      throw new StoreError("what this device has stored was removed or replaced: a new client is needed");
     }
     return payments;
   }

@@ -25,10 +25,13 @@ const NAME = "LDPDIA1\n";
  * @property {string} [part]
  * @property {string} [title]
  * @property {number} epsilon
+ * @property {number} [wording] the version of the wording that its person was shown
  */
 /**
- * Answers by the fingerprint of the plan or study, whether the owner opted out, and what was spent before the period `at`.
- * @typedef {{ answers: Record<string, Entry>, out?: boolean, before?: { every: string, at: number, spent: number } }} Pages
+ * Answers by the fingerprint of the plan or study, when `send` was last used under a plan (to the day), whether the owner opted
+ * out, and what was spent before the period `at`.
+ * @typedef {{ title?: string | undefined, epsilon: number, at: number }} Sent
+ * @typedef {{ answers: Record<string, Entry>, sent?: Record<string, Sent>, out?: boolean, before?: { every: string, at: number, spent: number } }} Pages
  */
 
 export class Diary {
@@ -54,7 +57,7 @@ export class Diary {
     await this.#store.change("diary", (bytes) => {
       pages = bytes ? unsealedJson(NAME, bytes) : { answers: {} };
       if (!pages) {
-        throw new StoreError("what this device has stored of its answers is damaged, so it answers nothing");
+        throw new StoreError("what this device has stored of its answers is damaged, so it reports nothing");
       }
       return update(pages) ? sealedJson(NAME, pages) : undefined;
     });

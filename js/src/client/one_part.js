@@ -51,17 +51,18 @@ export class OnePart {
   /**
    * @param {any} value
    * @param {string} [document]
+   * @param {number} [wording]
    * @returns {Promise<boolean | string>} whether this device is asked; what went wrong if that could not be found out
    */
-  async send(value, document) {
+  async send(value, document, wording) {
     const { _diary: diary, _outbox: outbox, _fetch: fetchDocument } = this.#parts;
     const { fingerprint } = this.#study;
     if (!(await diary.read()).answers[fingerprint]?.posted) {
       const asked = document ?? (await this.#known()) ?? (await fetchDocument(`/v1/studies/${fingerprint}/part`));
       if (typeof asked !== "string") return asked.trouble;
-      const entry = await this.#answer(value, this.#part(asked));
+      const entry = await this.#answer(value, this.#part(asked), wording);
       if (!entry) return false;
-      await outbox.put(entry.body, entry.id);
+      await outbox.put(entry.body, entry.id, entry.wording);
       await diary.change(({ answers }) => (answers[fingerprint].posted = true));
     }
     return true;
@@ -71,10 +72,11 @@ export class OnePart {
    * @param {any} value
    * @param {import("./periods.js").Every} [every]
    * @param {string} [document]
+   * @param {number} [wording]
    */
-  sendOnce(value, every, document) {
-    if (every) throw new InvalidInputError("a study with several parts asks each device once: leave out every");
-    return this.send(value, document);
+  sendOnce(value, every, document, wording) {
+    if (every) throw new InvalidInputError("a study asks each device once: leave out every");
+    return this.send(value, document, wording);
   }
 
   async answered() {
@@ -101,7 +103,7 @@ export class OnePart {
 
   /** @param {string | undefined} document */
   #part(document) {
-    if (document === undefined) throw new InvalidInputError("a study has several parts: give the document of the one under way");
+    if (document === undefined) throw new InvalidInputError("give the document of the part under way");
     return this.#study.part(document);
   }
 
@@ -109,8 +111,9 @@ export class OnePart {
    * The one answer, as it was made or as it is made now; undefined if the part asks others.
    * @param {any} value
    * @param {Part} part
+   * @param {number} [wording] the version that was shown
    */
-  async #answer(value, part) {
+  async #answer(value, part, wording) {
     const { _device: device, _diary: diary, _title: title } = this.#parts;
     const { fingerprint, epsilon, _what: what } = this.#study;
     const held = part._read(value);
@@ -118,7 +121,7 @@ export class OnePart {
     if (place < part._first || place >= part._end) return undefined;
     const keys = await this.#keys();
     const digest = keys.digest(what);
-    const isPaid = await device.isPaid(digest, epsilon).catch(async (error) => {
+    const isPaid = await device._isPaid(digest, epsilon).catch(async (error) => {
       if (fingerprint in (await diary.read()).answers) return false; // it was made while there was a budget; paying tells
       throw error;
     });
@@ -126,15 +129,15 @@ export class OnePart {
       if (fingerprint in pages.answers || isPaid) return false;
       const response = part._plan.permanent(held, keyedWords(keys.key(held, part._fingerprint)));
       const body = toHex(part._plan.batch(response));
-      pages.answers[fingerprint] = { at: Date.now(), id: toHex(keys.uploadId()), body, part: part._fingerprint, title, epsilon };
+      pages.answers[fingerprint] = { at: Date.now(), id: toHex(keys.uploadId()), body, part: part._fingerprint, title, epsilon, wording };
       return true;
     });
     const { [fingerprint]: entry } = answers;
     if (!entry?.body) {
-      throw new StoreError(`this device has paid for an answer in this ${what}, and the answer is gone; a second one would spend epsilon again`);
+      throw new StoreError("this device has paid for an answer that is gone; a second one would spend epsilon anew");
     }
-    if (entry.part !== part._fingerprint) throw new PlanMismatchError(`this device has answered another document of this ${what}, and answers once`);
+    if (entry.part !== part._fingerprint) throw new PlanMismatchError("this device has answered another document, and answers once");
     await device.pay(() => digest, epsilon);
-    return /** @type {{ body: string, id: string }} */ (entry);
+    return /** @type {import("./diary.js").Entry & { body: string }} */ (entry);
   }
 }

@@ -3,7 +3,8 @@
 //
 //     offset  bytes  content
 //     0       8      "LDPBOX1\n"
-//     8       ..     JSON: the pause, and for each waiting report its upload id and its batch, both in hex
+//     8       ..     JSON: the pause, and for each waiting report its upload id and its batch, both in hex, and the version of the
+//                    wording that its person was shown, if that is known
 //     ..      32     the SHA-256 of everything before
 //
 // A report and its id are never changed, so every attempt sends the same bytes with the same upload id, and a collector that
@@ -38,7 +39,8 @@ export const freshId = () => toHex(crypto.getRandomValues(new Uint8Array(ID_BYTE
  * @typedef {{ delivered: number, waiting: number, pause: number, dropped: string[], trouble: string, asked: boolean }} Delivery
  */
 /**
- * @typedef {{ waiting: Map<string, string>, pause: import("./pauses.js").Pause }} Box batches by their upload ids, in hex
+ * @typedef {[body: string, wording?: number | undefined]} Waiting a batch in hex, and the version that was shown
+ * @typedef {{ waiting: Map<string, Waiting>, pause: import("./pauses.js").Pause }} Box by upload ids, in hex
  */
 
 export class Outbox {
@@ -65,7 +67,7 @@ export class Outbox {
   }
 
   /** Throws if no more reports can wait. */
-  async checkRoom() {
+  async _checkRoom() {
     await this.#change((box) => this.#refuseIfFull(box));
   }
 
@@ -73,12 +75,13 @@ export class Outbox {
    * Keep a report until it is sent. When this is fulfilled, the store holds it.
    * @param {string} body in hex
    * @param {string} id the upload id, in hex
+   * @param {number} [wording] the version that was shown
    */
-  async put(body, id) {
+  async put(body, id, wording) {
     await this.#change((box) => {
       // A store may call this twice. The report must not be refused because of itself.
       if (!box.waiting.has(id)) this.#refuseIfFull(box);
-      return Boolean(box.waiting.set(id, body));
+      return Boolean(box.waiting.set(id, wording ? [body, wording] : [body]));
     });
   }
 
@@ -99,8 +102,8 @@ export class Outbox {
       let box = await this.#change((_, damaged) => damaged);
       /** @type {Delivery} */
       const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "", asked: true };
-      for (const [id, body] of done.pause ? [] : turned([...box.waiting])) {
-        const answer = await attempt(upload, fromHex(body), id);
+      for (const [id, [body, wording]] of done.pause ? [] : turned([...box.waiting])) {
+        const answer = await attempt(upload, fromHex(body), id, wording);
         const over = isDelivered(answer.status) || isFinal(answer.status);
         box = await this.#change((now) => {
           if (over) now.waiting.delete(id);
@@ -125,7 +128,7 @@ export class Outbox {
   #refuseIfFull(box) {
     if (box.waiting.size >= this.#most) {
       throw new OutboxFullError(
-        `${this.#most} reports are waiting to be sent, and no more are taken`,
+        `${this.#most} reports wait to be sent, and no more are taken`,
       );
     }
     return false;
@@ -145,7 +148,7 @@ export class Outbox {
       lost = writes && !found;
       return writes ? written(box) : undefined;
     });
-    if (lost) this.#lost.push("the reports that were waiting were dropped, because what was stored of them is damaged");
+    if (lost) this.#lost.push("reports were dropped, because what was stored is damaged");
     return box;
   }
 }
@@ -154,11 +157,12 @@ export class Outbox {
  * @param {import("./upload.js").Upload} upload
  * @param {Uint8Array} body
  * @param {string} id
+ * @param {number} [wording]
  * @returns {Promise<import("./upload.js").Answer>}
  */
-async function attempt(upload, body, id) {
+async function attempt(upload, body, id, wording) {
   try {
-    const answer = (await upload(body, id)) ?? 200;
+    const answer = (await upload(body, id, wording)) ?? 200;
     return typeof answer === "number" ? { status: answer } : answer;
   } catch (error) {
     return { status: 0, detail: String(error).slice(0, 300) };
@@ -169,7 +173,7 @@ async function attempt(upload, body, id) {
 const emptyBox = () => ({ waiting: new Map(), pause: noPause() });
 
 /** @param {Box} box */
-const written = ({ waiting, pause }) => sealedJson(NAME, { pause, waiting: [...waiting] });
+const written = ({ waiting, pause }) => sealedJson(NAME, { pause, waiting: [...waiting].map((one) => one.flat()) });
 
 /**
  * @param {Uint8Array} bytes
@@ -177,7 +181,7 @@ const written = ({ waiting, pause }) => sealedJson(NAME, { pause, waiting: [...w
  */
 function read(bytes) {
   const content = unsealedJson(NAME, bytes);
-  return content && { ...content, waiting: new Map(content.waiting) };
+  return content && { ...content, waiting: new Map(content.waiting.map((/** @type {any[]} */ [id, ...rest]) => [id, rest])) };
 }
 
 /**

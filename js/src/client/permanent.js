@@ -37,10 +37,18 @@ export class Permanent {
   /**
    * @param {Value} value
    * @param {string} [_document]
+   * @param {number} [wording]
    */
-  async send(value, _document) {
-    await this.#parts._outbox.checkRoom();
-    await this.#parts._outbox.put(toHex(await this.report(value)), freshId());
+  async send(value, _document, wording) {
+    const { _diary: diary, _outbox: outbox, _title: title } = this.#parts;
+    const { fingerprint, epsilon } = this.#plan;
+    await outbox._checkRoom();
+    const body = toHex(await this.report(value));
+    await diary.change((pages) => {
+      const sent = (pages.sent ??= {});
+      return isOver("day", sent[fingerprint]?.at ?? 0) && (sent[fingerprint] = { at: Date.now(), title, epsilon }); // once a day will do
+    });
+    await outbox.put(body, freshId(), wording);
     return true;
   }
 
@@ -50,30 +58,32 @@ export class Permanent {
    * @param {Value} value
    * @param {Every | undefined} every
    * @param {string} [_document]
+   * @param {number} [wording]
    */
-  async sendOnce(value, every, _document) {
+  async sendOnce(value, every, _document, wording) {
     const { _diary: diary, _outbox: outbox, _title: title } = this.#parts;
     const { fingerprint, epsilon } = this.#plan;
     this.#plan.index(value); // a value that cannot be reported is an error, whether or not there was an answer before
     let { answers } = await diary.read();
     let known = answers[fingerprint];
     if (!known || isOver(every, known.at)) {
-      await outbox.checkRoom();
+      await outbox._checkRoom();
       const response = await this.#response(value).catch((error) => {
         if (!known?.last || !(error instanceof BudgetError)) throw error;
         return fromHex(known.last);
       });
-      const made = { at: Date.now(), id: freshId(), body: toHex(this.#batch(response)), last: toHex(response), title, epsilon };
+      const made = { at: Date.now(), id: freshId(), body: toHex(this.#batch(response)), last: toHex(response), title, epsilon, wording };
       ({ answers } = await diary.change((pages) => {
         const now = pages.answers[fingerprint];
         if (now && !isOver(every, now.at)) return false; // another tab was faster
         pages.answers[fingerprint] = made;
+        delete pages.sent?.[fingerprint]; // the answer is the later of the two
         return true;
       }));
       known = answers[fingerprint];
     }
     if (known.body) {
-      await outbox.put(known.body, known.id);
+      await outbox.put(known.body, known.id, known.wording);
       await diary.change((pages) => {
         const now = pages.answers[fingerprint];
         return now?.id === known.id && delete now.body;

@@ -50,6 +50,6 @@ export const explained = (store) => ({
       if (error instanceof LocalDPError) throw error;
       throw new StoreError(`what this device has stored cannot be read or written, so it reports nothing: ${error}`);
     }
-    if (!isCalled) throw new StoreError("the store did not call update, so nothing was released");
+    if (!isCalled) throw new StoreError("the store did not call update");
   },
 });

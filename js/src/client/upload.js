@@ -15,9 +15,9 @@ import { DEADLINE, MOST_KEPT_ALIVE } from "../numbers.js";
  * @typedef {{ status: number, retryAfter?: number | undefined, detail?: string | undefined }} Answer
  */
 /**
- * Sends a batch with its upload id (32 hexadecimal digits). Returning nothing means success; a number is the status that a
- * server answered. An error means that it is tried again later.
- * @typedef {(body: Uint8Array, uploadId: string) => Promise<number | Answer | void> | number | Answer | void} Upload
+ * Sends a batch with its upload id (32 hexadecimal digits) and the version of the wording that its person was shown, if it is known.
+ * Returning nothing means success; a number is the status that a server answered. An error means that it is tried again later.
+ * @typedef {(body: Uint8Array, uploadId: string, wording?: number) => Promise<number | Answer | void> | number | Answer | void} Upload
  */
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
@@ -60,7 +60,7 @@ export function byHttp(address, route, token, segment) {
   };
   const isWrong = !/^https?:$/.test(url?.protocol) || url.hash || (url.pathname === "/" && url.search);
   refuseIf(isWrong, `reports are uploaded to an http:// or https:// address, not to ${address.slice(0, 100)}`);
-  refuseIf(url.username || url.password, "an address for uploads has no user name and no password");
+  refuseIf(url.username || url.password, "an address has no user name and no password");
   refuseIf(token !== undefined && !/^[!-~]+$/.test(token), "a token is visible ASCII characters without spaces");
   refuseIf(segment !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9 ._+-]{0,39}$/.test(segment), "a segment is one of the labels that the collection lists");
   const isOpen = url.protocol === "http:" && !LOOPBACK.includes(url.hostname);
@@ -68,7 +68,7 @@ export function byHttp(address, route, token, segment) {
   if (url.pathname === "/") url.pathname = route;
   const target = url.href;
 
-  return (body, uploadId) =>
+  return (body, uploadId, wording) =>
     request(target, {
       method: "POST",
       body: /** @type {Uint8Array<ArrayBuffer>} */ (body),
@@ -77,6 +77,7 @@ export function byHttp(address, route, token, segment) {
         "Upload-Id": uploadId,
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
         ...(segment !== undefined && { Segment: segment }),
+        ...(wording && { Wording: `${wording}` }),
       },
       keepalive: body.length <= MOST_KEPT_ALIVE,
     });
@@ -107,7 +108,7 @@ export async function request(url, options) {
   // A Retry-After that is a date is not obeyed, because clocks of devices are often wrong.
   const retryAfter = Number(response.headers.get("Retry-After")) || 0;
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    return { status: 0, retryAfter, text: "", detail: `${url} is redirected to another address: give the address that it leads to` };
+    return { status: 0, retryAfter, text: "", detail: `${url} is redirected: give the address that it leads to` };
   }
   return { status, retryAfter, text, detail: isDelivered(status) ? "" : said(text) };
 }
@@ -130,5 +131,5 @@ function said(text) {
  */
 const cause = (url) =>
   globalThis.location?.protocol === "https:" && url.startsWith("http:")
-    ? `this page was loaded over https://, from which browsers send nothing to ${url}: give an https:// address`
-    : `is ${new URL(url).origin} a collector that is running, does it permit this page to send (CORS), and is there a network?`;
+    ? `pages over https:// send nothing to ${url}: give an https:// address`
+    : `is ${new URL(url).origin} a collector that is running and permits this page to send (CORS), and is there a network?`;

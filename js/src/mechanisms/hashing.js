@@ -105,7 +105,7 @@ export function subsetHashing({ size, epsilon }) {
   const enough = choices.find(({ _precision: [p, q] }) => !isAbove([most * 10_000n, out * 10_044n], [p, q]));
   const found = enough ?? choices[0];
   const shared = linear(degree, found);
-  return { ...shared, _parameters: { ...shared._parameters, among: found.among } };
+  return { ...shared, _parameters: { ...shared._parameters, among: found._among } };
 }
 
 /** How many more bits a symbol may have than e^epsilon + 1 takes. */
@@ -121,7 +121,7 @@ const PRECISION = (choice) => choice._precision;
  * @param {Linear} choice
  * @returns {Mechanism}
  */
-function linear(degree, { symbolBits, truth, among }) {
+function linear(degree, { _symbolBits: symbolBits, _truth: truth, _among: among }) {
   const others = 2 ** degree - 1;
   return {
     _parameters: { degree, polynomial: 2 ** degree + LOW_TERMS[degree - 1], symbol_bits: symbolBits, truth },
@@ -153,7 +153,7 @@ function linearChoice(degree, symbolBits, epsilon, among) {
   const apart = kept * (set - 1n) + (whole - kept) * set;
   const q = kept * colliding * (symbols - 1n) + apart * (field - 1n - colliding);
   const all = (field - 1n) * (symbols - 1n);
-  return { symbolBits, truth, among, _precision: precision(kept * all, q, whole * all) };
+  return { _symbolBits: symbolBits, _truth: truth, _among: among, _precision: precision(kept * all, q, whole * all) };
 }
 
 /**

@@ -13,8 +13,9 @@ const MOST_FUNCTIONS = 1024;
 const MOST_CELL_BITS = 10;
 
 /**
- * The hash functions, and what a plan says of them.
+ * The number of hash functions, the bits of a cell and of a function's number, what a plan says of them, and the cell of an item.
  * @param {number} size
+ * @returns {[number, number, number, object, (one: number, item: number) => number]}
  */
 function shared(size) {
   const degree = bitLength(size - 1);
@@ -26,13 +27,13 @@ function shared(size) {
     if (multiplier) multipliers.add(multiplier);
   }
   const listed = [...multipliers];
-  return {
+  return [
     functions,
     cellBits,
-    functionBits: Math.max(1, bitLength(functions - 1)),
-    parameters: { functions, degree, polynomial: 2 ** degree + LOW_TERMS[degree - 1], cell_bits: cellBits },
-    cell: (/** @type {number} */ one, /** @type {number} */ item) => linearHash(listed[one], item, degree, cellBits),
-  };
+    Math.max(1, bitLength(functions - 1)),
+    { functions, degree, polynomial: 2 ** degree + LOW_TERMS[degree - 1], cell_bits: cellBits },
+    (one, item) => linearHash(listed[one], item, degree, cellBits),
+  ];
 }
 
 /**
@@ -41,7 +42,7 @@ function shared(size) {
  * @returns {Mechanism}
  */
 export function sketch(asked) {
-  const { functions, cellBits, functionBits, parameters, cell } = shared(asked.size);
+  const [functions, cellBits, functionBits, parameters, cell] = shared(asked.size);
   const bits = unary(true)({ ...asked, size: 2 ** cellBits });
   return {
     _parameters: { ...parameters, ...bits._parameters },
@@ -63,7 +64,7 @@ export function sketch(asked) {
  * @returns {Mechanism}
  */
 export function hadamardSketch({ size, epsilon }) {
-  const { functions, cellBits, functionBits, parameters, cell } = shared(size);
+  const [functions, cellBits, functionBits, parameters, cell] = shared(size);
   const keep = WHOLE - leastNoise(epsilon);
   const threshold = halves(keep);
   return {

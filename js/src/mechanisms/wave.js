@@ -36,7 +36,7 @@ export function wave({ size, epsilon, ordered }) {
       return fromFields([[(any ^ (-truthful & (any ^ near))) >>> 0, bits]]);
     },
     _check: (report) => {
-      if (field(report, 0, bits) >= outcomes) throw new WireError("symbol-out-of-range", "a report has an output that is not there");
+      if (field(report, 0, bits) >= outcomes) throw new WireError("symbol-out-of-range", "a report has an item that is not there");
     },
   };
 }

@@ -26,9 +26,10 @@ let questions = 0;
  * @param {string} title
  * @param {boolean} required
  * @param {Words} words
+ * @param {(item: any) => string} label what people read for an item
  * @returns {{ element: HTMLElement, answer: () => any }}
  */
-export function controls(asked, title, required, words) {
+export function controls(asked, title, required, words, label) {
   const { kind, low = 0, high = 0, step = 1, longest } = asked;
   const other = asked.other !== undefined || !required;
   if (kind === "text" || kind === "key") {
@@ -44,14 +45,14 @@ export function controls(asked, title, required, words) {
   const items = isRating ? Array.from({ length: high - low + 1 }, (_, i) => low + i) : /** @type {any[]} */ (asked.items);
   const several = kind === "several";
   if (!several && items.length > MOST_SHOWN) {
-    const options = items.map((item, i) => make("option", { value: i }, `${item}`));
+    const options = items.map((item, i) => make("option", { value: i }, label(item)));
     const select = make("select", { required: !other }, make("option", { value: "" }, words.choose), ...options);
     return { element: make("label", {}, title, select), answer: () => items[select.value === "" ? -1 : select.value] };
   }
   const named = `localdp-${++questions}`; // radio buttons of one question belong together
   const listed = isRating && other ? [...items, undefined] : items;
   const inputs = listed.map((_, i) => make("input", { type: several ? "checkbox" : "radio", name: named, value: i, required: !several && required }));
-  const labels = inputs.map((input, i) => make("label", {}, input, `${listed[i] ?? asked.other ?? words.none}`));
+  const labels = inputs.map((input, i) => make("label", {}, input, label(listed[i] ?? asked.other ?? words.none)));
   const element = make("fieldset", { className: isRating ? "localdp-row" : "" }, make("legend", {}, title), ...labels);
   const chosen = () => listed.filter((_, i) => inputs[i].checked);
   return { element, answer: () => (several ? chosen() : chosen()[0]) };

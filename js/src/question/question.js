@@ -6,6 +6,7 @@
 import { Client } from "localdp";
 import { questionsIn } from "./asked.js";
 import { controls, make } from "./controls.js";
+import { shownIn } from "./shown.js";
 import { words, wordsFor } from "./words.js";
 
 export { words };
@@ -24,11 +25,11 @@ const SPACING = `
 /** What both elements have in common: a client, and something to show. */
 class WithClient extends HTMLElement {
   /** @type {Client | undefined} */ client;
-  _title = "";
+  /** What the page asks. @type {string | undefined} */ _own;
 
   connectedCallback() {
-    if (this._title) return; // an element that is moved has begun already
-    this._title = this.textContent?.trim() || wordsFor(this).question;
+    if (this._own !== undefined) return; // an element that is moved has begun already
+    this._own = this.textContent?.trim() ?? "";
     this._begin().catch((error) => this._trouble(error));
   }
 
@@ -40,7 +41,7 @@ class WithClient extends HTMLElement {
     const address = this.getAttribute("plan") ?? "";
     const most = this.getAttribute("most");
     this.client = await Client.load(address, {
-      title: this._title,
+      ...(this._own && { title: this._own }),
       ...(most && { most: Number(most) }),
       ...(this.hasAttribute("most-every") && { mostEvery: /** @type {any} */ (this.getAttribute("most-every")) }),
     });
@@ -85,19 +86,23 @@ class Question extends WithClient {
     if (await client.answered({ every: this._every })) return this._say(said.answered);
     const asked = questionsIn(JSON.parse(client.document));
     const isOne = asked.length === 1;
-    const made = asked.map((one) => ({ name: one.name, ...controls(one, isOne ? this._title : one.name, isOne, said) }));
+    const shown = shownIn(await client.wording());
+    const title = this._own || shown.question || said.question;
+    // The version is told only if all that is shown is of that version: the page may ask in words of its own.
+    const wording = shown.question && shown.question !== title ? undefined : shown.version;
+    const made = asked.map((one) => ({ name: one.name, ...controls(one, isOne ? title : shown.label(one.name), isOne, said, shown.label) }));
     const factor = Math.exp(client.epsilon);
     const why = said.why(rounded(factor), `${Math.round((100 * factor) / (1 + factor))}%`);
     const details = make("details", {}, make("summary", {}, said.what), make("p", {}, why), make("p", {}, said.every[/** @type {"week"} */ (this._every)] ?? said.once));
     const send = make("button", { type: "submit" }, said.send);
     const decline = make("button", { type: "button", onclick: () => this._decline(client) }, said.decline);
-    const heading = isOne ? [] : [make("legend", {}, this._title)];
+    const heading = isOne ? [] : [make("legend", {}, title)];
     const form = make("form", {}, make("fieldset", {}, ...heading, ...made.map(({ element }) => element)), details, send, decline);
     form.addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
       send.disabled = true;
       const answers = Object.fromEntries(made.map(({ name, answer }) => [name, answer()]));
-      this._send(client, isOne ? made[0].answer() : answers).catch((error) => this._trouble(error));
+      this._send(client, isOne ? made[0].answer() : answers, wording).catch((error) => this._trouble(error));
     });
     this.replaceChildren(form);
   }
@@ -105,9 +110,10 @@ class Question extends WithClient {
   /**
    * @param {Client} client
    * @param {any} value
+   * @param {number | undefined} wording
    */
-  async _send(client, value) {
-    const sent = await client.sendOnce(value, this._every && { every: this._every });
+  async _send(client, value, wording) {
+    const sent = await client.sendOnce(value, { every: this._every, wording });
     const said = wordsFor(this);
     const trouble = sent.trouble || sent.dropped.join();
     if (trouble) console.warn(`localdp: ${trouble}`);
@@ -137,7 +143,7 @@ class Learnt extends WithClient {
   async _show(client) {
     const said = wordsFor(this);
     const { answers, spent, most, waiting, optedOut } = await client.learnt();
-    const listed = answers.map(({ title, at }) => make("li", {}, `${title ?? said.question} (${at.toLocaleDateString(document.documentElement.lang || undefined)})`));
+    const listed = answers.map(({ title, at }) => make("li", {}, `${title || said.question} (${at.toLocaleDateString(document.documentElement.lang || undefined)})`));
     const forget = async () => {
       await client.forget();
       this._say(said.forgotten);

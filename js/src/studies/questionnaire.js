@@ -23,7 +23,7 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
   const form = new Map(questions.map((/** @type {any} */ { name, ...question }) => [name, asked(question)]));
   const named = (/** @type {string} */ name) => {
     const found = form.get(name);
-    if (!found) throw new InvalidInputError(`there is no question ${name}: the questions are ${[...form.keys()].join(", ")}`);
+    if (!found) throw new InvalidInputError(`there is no question ${name}: the questions are ${[...form.keys()]}`);
     return found;
   };
   let places = 0;
@@ -42,11 +42,11 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
     _at: (place) => made.find(({ _end }) => place < _end)?._text,
     _part(_, __, ___, text) {
       const found = made.find(({ _text }) => _text === text);
-      if (!found) throw new PlanMismatchError("this is not the document of a part of this questionnaire");
+      if (!found) throw new PlanMismatchError("this part belongs to another questionnaire");
       return {
         ...found,
         _read(answers) {
-          if (!isObject(answers)) throw new InvalidInputError('the answers are an object with an answer to each question, such as { diet: "vegan" }');
+          if (!isObject(answers)) throw new InvalidInputError('the answers are an object, such as { diet: "vegan" }');
           Object.keys(answers).forEach(named);
           const held = found._asks.map((name) => named(name)._read(answers[name]));
           return found._asks[1] ? Number(held[0]) * named(found._asks[1])._size + Number(held[1]) : held[0];

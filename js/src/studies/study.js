@@ -2,7 +2,7 @@
 // are read as collectors serve them, in canonical JSON.
 
 import { canonical, isObject } from "../canonical_json.js";
-import { PlanError, PlanLimitError } from "../errors.js";
+import { LocalDPError, PlanError, PlanLimitError } from "../errors.js";
 import { checkDemands, isEpsilon } from "../limits.js";
 import { LARGEST_SIZE } from "../numbers.js";
 import { Plan } from "../plan.js";
@@ -52,11 +52,13 @@ const KINDS = new Map([
 export function readStudy(json, limits) {
   const document = parsed(json);
   const read = isObject(document) && KINDS.get(document.format);
-  if (!read) return Plan.parse(json, limits);
+  if (!read) return Plan.parse(json, limits, document);
   const epsilon = /** @type {any} */ (document).epsilon;
-  if (canonical(document) !== json || !isEpsilon(epsilon)) throw altered("study");
   const fingerprint = fingerprintOf(json);
-  const kind = whole("study", () => read(document, fingerprint));
+  const kind = whole("study", () => {
+    need(canonical(document) === json, isEpsilon(epsilon));
+    return read(document, fingerprint);
+  });
   checkDemands({ epsilon, size: kind._size, other: kind._size ? kind._other : 0 }, limits);
   return {
     ...kind,
@@ -64,17 +66,19 @@ export function readStudy(json, limits) {
     epsilon,
     part: (text) => {
       const part = parsed(text);
-      if (!isObject(part) || canonical(part) !== text) throw altered("part");
-      // A device pays what the study says. Parts may have more cells than a plan has items.
-      const plan = Plan.parse(canonical(part.plan ?? part), { ...limits, mostEpsilon: epsilon, mostItems: LARGEST_SIZE, needsOther: false });
-      if (plan.epsilon > epsilon) throw new PlanLimitError(`a part of this ${kind._what} asks for more epsilon than the ${kind._what}`);
-      return { ...whole("part", () => kind._part(part, fingerprint, plan, text)), _fingerprint: fingerprintOf(text), _plan: plan };
+      return whole("part", () => {
+        need(isObject(part), canonical(part) === text);
+        // A device pays what the study says. Parts may have more cells than a plan has items.
+        const plan = Plan.parse(canonical(part.plan ?? part), { ...limits, mostEpsilon: epsilon, mostItems: LARGEST_SIZE, needsOther: false });
+        if (plan.epsilon > epsilon) throw new PlanLimitError("a part asks for more epsilon than the study");
+        return { ...kind._part(part, fingerprint, plan, text), _fingerprint: fingerprintOf(text), _plan: plan };
+      });
     },
   };
 }
 
-/** @param {string} json */
-function parsed(json) {
+/** @param {any} json */
+export function parsed(json) {
   try {
     return JSON.parse(json);
   } catch {
@@ -86,7 +90,7 @@ function parsed(json) {
 const altered = (what) => new PlanError(`this is not a ${what}, or it was altered`);
 
 /**
- * What a function reads in a document; a document of another shape is a `PlanError`.
+ * What a function reads in a document; a document of another shape, or one that is nested too deeply, is a `PlanError`.
  * @template T
  * @param {string} what
  * @param {() => T} read
@@ -96,7 +100,7 @@ function whole(what, read) {
   try {
     return read();
   } catch (error) {
-    throw error instanceof TypeError ? altered(what) : error;
+    throw error instanceof LocalDPError ? error : altered(what);
   }
 }
 

@@ -24,7 +24,7 @@ export function textCode(books, mostBytes) {
   const writers = books.map(writerOf);
   need(writers.length);
   return (value) => {
-    if (value != null && typeof value !== "string") throw new InvalidInputError(`a value is a text, not a ${typeof value}`);
+    if (value != null && typeof value !== "string") throw new InvalidInputError("a value is a text");
     if (value == null || HALF_CHARACTER.test(value)) return undefined;
     const bytes = asText(utf8(value));
     if (bytes.length > mostBytes) return undefined;

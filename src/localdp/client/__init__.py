@@ -17,6 +17,7 @@
     addresses   the routes of the collector
     outbox      all reports that wait to be sent
     plan_outbox those of one plan
+    wording     the question and the labels that people read
     pauses      how long to wait after a failure
     upload      where reports are sent to, and what a server answers
     http_post   one HTTP request with a deadline
@@ -28,5 +29,6 @@ the cap is reached.
 
 from localdp.client.client import Client
 from localdp.client.outbox import Delivery
+from localdp.client.wording import Wording
 
-__all__ = ["Client", "Delivery"]
+__all__ = ["Client", "Delivery", "Wording"]

@@ -24,6 +24,8 @@ class Routes:
 
 STUDIES = Routes("/v1/studies/{study}/part", "/v1/studies/{study}/parts/{part}/reports")
 PLANS = Routes("/v1/plans/{study}/document", "/v1/plans/{study}/reports")
+WORDING = "/v1/studies/{study}/wording"
+"""What people read of a plan or a study."""
 DISCOVERIES = Routes("/v1/discoveries/{study}/round", "/v1/discoveries/{study}/rounds/{part}/reports")
 """As collectors had them before there were studies."""
 
@@ -56,6 +58,14 @@ class Addresses:
         if not isinstance(upload, str):
             raise InvalidInputError("give the document of the part under way: a function cannot be asked for it")
         return self._to(upload, self._routes.part).address
+
+    def wording(self) -> str:
+        """The address of what people are to read."""
+        upload = self._needed()
+        found = self._to(upload, WORDING).address if isinstance(upload, str) else upload
+        if not isinstance(found, str) or found == upload:
+            raise InvalidInputError("the wording is fetched from the address of a collector, which has no path")
+        return found
 
     def _to(self, address: str, route: str, part: str = "") -> HttpUpload:
         return to_route(address, route.format(study=self._study, part=part), self._token, self._segment)

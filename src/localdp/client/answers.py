@@ -19,7 +19,7 @@ class Answers(ABC):
         """A batch of one report, which is paid for; None if the device is not asked."""
 
     @abstractmethod
-    def send(self, value: Any, document: str | bytes | None) -> Delivery:
+    def send(self, value: Any, document: str | bytes | None, wording: int | None = None) -> Delivery:
         """Make a report, keep it until it is delivered, and try to send what waits."""
 
     @property
@@ -28,15 +28,14 @@ class Answers(ABC):
         """The fingerprint of the part that this device's reports are of; None if it is not known."""
 
     @abstractmethod
-    def send_once(self, value: Any, every: str | None, document: str | bytes | None) -> Delivery:
+    def send_once(
+        self, value: Any, every: str | None, document: str | bytes | None, wording: int | None = None
+    ) -> Delivery:
         """Make the report of this period unless there is one, keep it until it is delivered, and try to send."""
 
     @abstractmethod
     def answered(self, every: str | None) -> bool:
-        """Whether there is a report of this period."""
-
-    def forget(self) -> None:  # noqa: B027 (whoever keeps nothing need not write this)
-        """Remove the answer, and what is in memory. That there was one, and what it spent, stays."""
+        """Whether there is a report of this period, which is delivered or in the outbox."""
 
     def clear_cache(self) -> None:  # noqa: B027 (whoever remembers nothing need not write this)
         """Drop what is in memory and can be derived again."""

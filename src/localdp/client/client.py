@@ -10,12 +10,14 @@ from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
 from localdp.client.answers import Answers
 from localdp.client.budget import Budget
 from localdp.client.diary import Diary, Pages
+from localdp.client.one_answer import forget_all
 from localdp.client.one_part import OnePart
 from localdp.client.outbox import Delivery
 from localdp.client.permanent import Permanent
 from localdp.client.post import Post
 from localdp.client.store import Store
 from localdp.client.upload import Upload
+from localdp.client.wording import Wording, checked_version
 from localdp.errors import InvalidInputError, OptedOutError
 from localdp.plan import Plan
 from localdp.plan.limits import Limits
@@ -90,7 +92,7 @@ class Client:
         self._diary = Diary(self._store)
         self._budget = Budget(self._store, most, self._diary, most_every)
         self._out = self._diary.opted_out
-        self._post = Post(self._store, fingerprint, addresses, waiting)
+        self._post = Post(self._store, fingerprint, addresses, waiting, lambda: self.opted_out)
         self._answers: Answers
         if self.study.asks_again:
             (part,) = self.study.parts()
@@ -154,7 +156,7 @@ class Client:
             raise OptedOutError("the owner of this device has opted out: it reports nothing")
         return self._answers.report(value, document)
 
-    def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
+    def send(self, value: Any, document: str | bytes | None = None, *, wording: int | None = None) -> Delivery:
         """Make a report, keep it on the disk until it is delivered, and try to send what is waiting.
 
         Without a network the report waits for the next `send` or `flush`. So do others if sending takes more than 30
@@ -164,20 +166,39 @@ class Client:
         In a study with several parts, the document of the one under way is fetched from the collector unless it is
         given. A device that is not asked sends nothing; call this again when a later part is under way. Once it has
         answered, this only sends what still waits: the same bytes with the same upload id.
-        """
-        return Delivery(asked=False) if self.opted_out else self._answers.send(value, document)
 
-    def send_once(self, value: Any, document: str | bytes | None = None, *, every: str | None = None) -> Delivery:
+        `wording` is the version that the person was shown (see `wording`), which the collector counts apart from
+        the answers. A function for uploads does not get it.
+        """
+        shown = None if wording is None else checked_version(wording)
+        return Delivery(asked=False) if self.opted_out else self._answers.send(value, document, shown)
+
+    def send_once(
+        self,
+        value: Any,
+        document: str | bytes | None = None,
+        *,
+        every: str | None = None,
+        wording: int | None = None,
+    ) -> Delivery:
         """Send one report of this device, or one `every` "day", "week", "month" or "year".
 
         Calling again, in this or another process and with this or another value, sends nothing more until the next
         period: the first value counts. When a device sends never depends on its value: one without a budget for a new
         value gives its last answer once more. In a study with several parts this is `send`.
         """
-        return Delivery(asked=False) if self.opted_out else self._answers.send_once(value, every, document)
+        shown = None if wording is None else checked_version(wording)
+        return Delivery(asked=False) if self.opted_out else self._answers.send_once(value, every, document, shown)
+
+    def wording(self) -> Wording | None:
+        """The question and the labels that people are to read now, from the collector; None if it does not say.
+
+        Show them, and give their version to `send_once`.
+        """
+        return self._post.fetch_wording()
 
     def answered(self, every: str | None = None) -> bool:
-        """Whether `send_once` has made its report, in this period if there are periods."""
+        """Whether `send_once` has made its report, in this period if there are periods: it is delivered, or waits."""
         return self._answers.answered(every)
 
     def flush(self, wait: float = 0.0) -> Delivery:
@@ -193,12 +214,12 @@ class Client:
         return done
 
     def forget(self) -> None:
-        """Remove answers, and what waits to be sent under every plan of the store.
+        """Remove answers, and what waits to be sent, under every plan and in every study of the store.
 
         What was paid, and that there was an answer, stays: otherwise an app could let a device pay and answer again and
         again. The secret stays too, or the same value would be blurred anew.
         """
-        self._answers.forget()
+        self._answers.clear_cache()
 
         def forgotten(pages: Pages) -> bool:
             for answer in pages["answers"].values():
@@ -207,7 +228,9 @@ class Client:
             return True
 
         self._diary.change(forgotten)
-        self._post.empty()
+        with self._store.explained("written"), self._store.locked():
+            forget_all(self._store)
+            self._post.empty()
 
     def opt_out(self) -> None:
         """Report nothing from now on, under no plan of the store, and forget. `opt_in` takes it back."""
@@ -229,12 +252,11 @@ class Client:
 
     def learnt(self) -> dict[str, Any]:
         """What this device has told, for its owner: from its own record, so nobody is asked."""
-        pages = self._diary.read()
         answers = [
             {"fingerprint": name, **{key: answer.get(key) for key in ("title", "epsilon", "at")}}
-            for name, answer in pages["answers"].items()
+            for name, answer in self._diary.told().items()
         ]
-        left, out = self._budget.left, bool(pages.get("out"))
+        left, out = self._budget.left, self.opted_out
         return {"spent": self.spent, "left": left, "waiting": self.waiting, "opted_out": out, "answers": answers}
 
     def clear_cache(self) -> None:

@@ -6,17 +6,20 @@
                    was spent `before` the period of the cap
     ..      32     the SHA-256 of everything before
 
-An answer has the moment when it was made (`at`), its upload id (`id`), its batch (`body`) until it is in the outbox,
-the permanent response that it was made from (`last`), its `epsilon` and what was asked (`title`). A damaged file is a
-`StoreError`: nobody knows what was answered.
+What `send` has sent is in `sent`, also by fingerprint, with the day when it last did so. An answer has the moment when
+it was made (`at`), its upload id (`id`), its batch (`body`) until it is in the outbox, the permanent response that it
+was made from (`last`), its `epsilon`, what was asked (`title`) and the version of the wording that was shown
+(`wording`, if it is known). A damaged file is a `StoreError`: nobody knows what was answered.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
+from localdp.client.periods import is_over
 from localdp.client.private_files import content, remove_unfinished, sealed, unsealed, write_private
 from localdp.client.store import Store
 from localdp.errors import StoreError
@@ -56,6 +59,27 @@ class Diary:
                 remove_unfinished(self._path.parent, self._path.name)
                 write_private(self._path, sealed(_MAGIC + json.dumps(pages, separators=(",", ":")).encode()))
             return pages
+
+    def note_sent(self, name: str, title: str, epsilon: float) -> None:
+        """Write down, for the owner, that reports of this plan are sent: once a day, however many they are."""
+
+        def noted(pages: Pages) -> bool:
+            sent = pages.setdefault("sent", {})
+            if name in sent and not is_over("day", sent[name]["at"]):
+                return False
+            sent[name] = {"at": time.time(), "epsilon": epsilon, "title": title}
+            return True
+
+        self.change(noted)
+
+    def told(self) -> dict[str, dict[str, Any]]:
+        """What was answered or sent last, by the fingerprint of the plan or study."""
+        pages = self.read()
+        told = {**pages.get("sent", {})}
+        for name, answer in pages["answers"].items():
+            if name not in told or told[name]["at"] < answer["at"]:
+                told[name] = answer
+        return told
 
     @property
     def opted_out(self) -> bool:

@@ -33,13 +33,38 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from localdp.client.budget import Budget
-from localdp.client.private_files import content, make_private, sealed, unsealed, write_private
+from localdp.client.private_files import (
+    content,
+    make_private,
+    names,
+    remove_unfinished,
+    sealed,
+    unsealed,
+    write_private,
+)
 from localdp.client.secret import Secret
 from localdp.client.store import Store
 from localdp.errors import PlanMismatchError, StoreError
 from localdp.randomness.keystream import Keystream
 
 _DIGEST_BYTES = 32
+_POSTED = ".posted"
+_FOLDERS = ("discoveries", "surveys", "studies")
+
+
+def posted(answer: Path) -> Path:
+    """The file that says that this answer was put into the outbox."""
+    return answer.with_name(f"{answer.name}{_POSTED}")
+
+
+def forget_all(store: Store) -> None:
+    """Remove the answers of a device in all its studies. That they were given stays. The caller holds the lock."""
+    for folder in map(store.kept, _FOLDERS):
+        remove_unfinished(folder, "*")
+        for name in names(folder):
+            if not name.endswith(_POSTED):
+                write_private(posted(folder / name), b"")
+                (folder / name).unlink()
 
 
 class OneAnswer:

@@ -19,7 +19,7 @@ from typing import Any
 from localdp.client.answers import Answers
 from localdp.client.budget import Budget
 from localdp.client.diary import Diary, Pages
-from localdp.client.one_answer import OneAnswer
+from localdp.client.one_answer import OneAnswer, posted
 from localdp.client.outbox import Delivery
 from localdp.client.post import LONGEST_SEND, Post
 from localdp.client.private_files import content, write_private
@@ -44,7 +44,7 @@ class OnePart(Answers):
         self._study, self._store, self._post, self._limits = study, store, post, limits
         self._diary, self._title = diary, title
         self._answer = OneAnswer(store, budget, study.fingerprint, study.epsilon, study.what, study.folder)
-        self._posted = self._answer.path.with_name(f"{self._answer.path.name}.posted")
+        self._posted = posted(self._answer.path)
         self.place = int(study.places.draw(1, Keystream(self._derived(study.places.label)[:KEY_BYTES]))[0])
 
     @property
@@ -62,7 +62,7 @@ class OnePart(Answers):
 
         return self._answer.to(part.fingerprint, held.items.tolist(), made)
 
-    def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
+    def send(self, value: Any, document: str | bytes | None = None, wording: int | None = None) -> Delivery:
         if not self._is_posted():
             known = self._asked(document)
             asked = self._post.fetch() if known is None else known
@@ -71,12 +71,13 @@ class OnePart(Answers):
             report = self.report(value, asked)
             if report is None:
                 return Delivery(asked=False)
+            noted = self._diary.change(lambda pages: self._noted(pages, wording))
+            shown = noted["answers"][self._study.fingerprint].get("wording")
             with self._store.explained("written", _NOT_SENT), self._store.locked():
-                if content(self._posted) is None:
+                if not self._is_posted():
                     part = self._study.part_in(asked, self._limits).fingerprint
-                    self._post.put(report, part, self._derived("upload")[:_ID_BYTES])
+                    self._post.put(report, part, self._derived("upload")[:_ID_BYTES], shown)
                     write_private(self._posted, b"")
-            self._diary.change(self._noted)
         return self._post.flush(self.part, time.monotonic() + LONGEST_SEND)
 
     def _asked(self, document: str | bytes | None) -> str | bytes | None:
@@ -86,23 +87,21 @@ class OnePart(Answers):
         part = self._study.part_at(self.place)
         return None if part is None else part.to_json()
 
-    def send_once(self, value: Any, every: str | None, document: str | bytes | None) -> Delivery:
+    def send_once(
+        self, value: Any, every: str | None, document: str | bytes | None, wording: int | None = None
+    ) -> Delivery:
         if every is not None:
             raise InvalidInputError(f"a {self._study.what} asks each device once: leave out every")
-        return self.send(value, document)
+        return self.send(value, document, wording)
 
     def answered(self, every: str | None) -> bool:  # noqa: ARG002 (there is one answer for ever)
-        return self._is_posted() or self._answer.asked is not None
+        return self._is_posted()
 
-    def forget(self) -> None:
-        with self._store.explained("written"), self._store.locked():
-            if content(self._answer.path) is not None:
-                write_private(self._posted, b"")
-                self._answer.path.unlink()
-
-    def _noted(self, pages: Pages) -> bool:
-        """Write down that there is an answer, for the owner of the device."""
+    def _noted(self, pages: Pages, wording: int | None) -> bool:
+        """Write down that there is an answer, for the owner of the device, and the version that was shown."""
         made = {"at": time.time(), "epsilon": self._study.epsilon, "title": self._title}
+        if wording is not None:
+            made["wording"] = wording
         return bool(pages["answers"].setdefault(self._study.fingerprint, made) is made)
 
     def _is_posted(self) -> bool:

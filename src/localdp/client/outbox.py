@@ -82,13 +82,13 @@ class Outbox:
         """The address that the client's own waiting reports were made for, if it is known."""
         return self._own.address
 
-    def put(self, body: bytes, upload: Upload, upload_id: bytes | None = None) -> None:
+    def put(self, body: bytes, upload: Upload, upload_id: bytes | None = None, wording: int | None = None) -> None:
         """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock.
 
-        The upload id is drawn at random unless it is given.
+        The upload id is drawn at random unless it is given. `wording` is the version that its person was shown.
         """
         self.check_room()
-        self._own.put(body, upload.address if isinstance(upload, HttpUpload) else None, upload_id)
+        self._own.put(body, upload.address if isinstance(upload, HttpUpload) else None, upload_id, wording)
 
     def empty(self) -> None:
         """Give up everything that waits, under every plan. The caller holds the store's lock."""

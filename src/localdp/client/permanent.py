@@ -57,14 +57,17 @@ class Permanent(Answers):
             raise InvalidInputError("this client has a plan, which has no parts: leave out the document")
         return self._batch(self._response(self._read(value)))
 
-    def send(self, value: Any, document: str | bytes | None = None) -> Delivery:
+    def send(self, value: Any, document: str | bytes | None = None, wording: int | None = None) -> Delivery:
         self._post.check_room()
         body = self.report(value, document)
+        self._diary.note_sent(self.part, self._title, self._mechanism.epsilon)
         with self._store.explained("written", _NOT_SENT), self._store.locked():
-            self._post.put(body, self.part)
+            self._post.put(body, self.part, wording=wording)
         return self._post.flush(self.part, time.monotonic() + LONGEST_SEND)
 
-    def send_once(self, value: Any, every: str | None, document: str | bytes | None) -> Delivery:
+    def send_once(
+        self, value: Any, every: str | None, document: str | bytes | None, wording: int | None = None
+    ) -> Delivery:
         """When an answer is made depends on the period, and never on the value: the first value counts.
 
         A device without a budget for a new value gives its last answer once more.
@@ -76,11 +79,13 @@ class Permanent(Answers):
             raise InvalidInputError("this client has a plan, which has no parts: leave out the document")
         if known is None or is_over(every, known["at"]):
             self._post.check_room()
-            known = self._made_once(self._response_or_last(held, known), every)
+            known = self._made_once(self._response_or_last(held, known), every, wording)
         if "body" in known:
-            with self._store.explained("written", _NOT_SENT), self._store.locked():
-                self._post.put(bytes.fromhex(known["body"]), self.part, bytes.fromhex(known["id"]))
             upload_id = known["id"]
+            with self._store.explained("written", _NOT_SENT), self._store.locked():
+                now = self._known() or {}  # its owner may have had it forgotten meanwhile
+                if now.get("id") == upload_id and "body" in now:
+                    self._post.put(bytes.fromhex(now["body"]), self.part, bytes.fromhex(upload_id), now.get("wording"))
 
             def posted(pages: Pages) -> bool:
                 now = pages["answers"].get(self.part, {})
@@ -92,10 +97,8 @@ class Permanent(Answers):
     def answered(self, every: str | None) -> bool:
         period_of(every)
         known = self._known()
-        return known is not None and not is_over(every, known["at"])
-
-    def forget(self) -> None:
-        self.clear_cache()
+        # An answer that is not in the outbox yet can still be lost, unless somebody calls `send_once` again.
+        return known is not None and "body" not in known and not is_over(every, known["at"])
 
     def clear_cache(self) -> None:
         self._responses.clear()
@@ -113,7 +116,7 @@ class Permanent(Answers):
                 raise
             return bytes.fromhex(known["last"])
 
-    def _made_once(self, response: bytes, every: str | None) -> dict[str, Any]:
+    def _made_once(self, response: bytes, every: str | None, wording: int | None) -> dict[str, Any]:
         """The answer of this period, from this response unless another process was faster."""
         made = {
             "at": time.time(),
@@ -122,6 +125,7 @@ class Permanent(Answers):
             "last": response.hex(),
             "epsilon": self._mechanism.epsilon,
             "title": self._title,
+            **({} if wording is None else {"wording": wording}),
         }
 
         def written(pages: Pages) -> bool:

@@ -1,6 +1,7 @@
 """The reports of one plan that wait to be sent: one file for each, and where they are to be sent.
 
     <id>.report   a report, written before the first attempt and removed after the last one
+    <id>.w<number>.report   the same, of a person who was shown this version of the wording
     address       the address that the reports were made for; there is none if the last one was made for a function
     pause         see `pauses`
     lock          held while reports are sent
@@ -20,6 +21,7 @@ ever.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from dataclasses import dataclass
@@ -37,11 +39,12 @@ from localdp.client.private_files import (
     unsealed,
     write_private,
 )
-from localdp.client.upload import Answer, Upload, answered
+from localdp.client.upload import Answer, HttpUpload, Upload, answered
 
 _MAGIC = b"LDPOUT1\n"
 _ID_BYTES = 16
 _SUFFIX = ".report"
+_SHOWN = re.compile(r"[0-9a-f]+\.w([0-9]+)\.report")
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,10 @@ class PlanOutbox:
             return None
         return None if data is None else data.decode("ascii", "replace")
 
-    def put(self, body: bytes, address: str | None, upload_id: bytes | None = None) -> None:
+    def put(self, body: bytes, address: str | None, upload_id: bytes | None = None, wording: int | None = None) -> None:
         """Keep a report until it is sent. When this returns, it is on the disk. The caller holds the store's lock.
 
-        The upload id is drawn at random unless it is given.
+        The upload id is drawn at random unless it is given. A report that is there already stays as it is.
         """
         for folder in (self.folder.parent, self.folder):
             make_private(folder)
@@ -96,10 +99,14 @@ class PlanOutbox:
             write_private(self.folder / "address", address.encode("ascii"))
         if upload_id is None:
             upload_id = os.urandom(_ID_BYTES)
-        write_private(self.folder / f"{upload_id.hex()}{_SUFFIX}", sealed(_MAGIC + upload_id + body))
+        if not any(name.startswith(upload_id.hex()) for name in self._names()):
+            shown = "" if wording is None else f".w{wording}"
+            path = self.folder / f"{upload_id.hex()}{shown}{_SUFFIX}"
+            write_private(path, sealed(_MAGIC + upload_id + body))
 
     def empty(self) -> None:
-        """Give up everything that waits."""
+        """Give up everything that waits, and what a killed process left of it."""
+        remove_unfinished(self.folder, f"*{_SUFFIX}")
         for name in self._names():
             (self.folder / name).unlink(missing_ok=True)
 
@@ -130,7 +137,7 @@ class PlanOutbox:
                 continue
             if data is None:
                 continue
-            answer = _sent(data, upload)
+            answer = _sent(data, _showing(path.name, upload))
             if not (answer.delivered or answer.final):
                 pause = self.pauses.failed(answer.retry_after)
                 return Attempts(delivered, tuple(dropped), _said(answer), pause, answer.busy)
@@ -151,6 +158,12 @@ class PlanOutbox:
 
     def _names(self) -> list[str]:
         return [name for name in names(self.folder) if name.endswith(_SUFFIX)]
+
+
+def _showing(name: str, upload: Upload) -> Upload:
+    """What sends the report in a file of this name, with the version of the wording that is in the name."""
+    shown = _SHOWN.fullmatch(name)
+    return upload.showing(shown[1]) if shown and isinstance(upload, HttpUpload) else upload
 
 
 def _sent(data: bytes, upload: Upload) -> Answer:

@@ -89,6 +89,10 @@ class HttpUpload:
         status, retry_after, said = post(self.address, body, {**self.headers, "Upload-Id": upload_id.hex()})
         return Answer(status, _seconds(retry_after), _words(said))
 
+    def showing(self, wording: str) -> HttpUpload:
+        """The same for reports of people who were shown this version of the wording."""
+        return replace(self, headers={**self.headers, "Wording": wording})
+
     def at(self, address: str) -> HttpUpload | None:
         """The same for another address of the same server; None if it is one of another server.
 
