@@ -196,3 +196,26 @@ test("a document that is nested deeply is a typed error", async () => {
   }
   assert.equal(await client.spent(), spent);
 });
+
+test("a call that waits its turn sends the answer of a later call to its own route", async (t) => {
+  const store = storeOf(given.secret);
+  let put;
+  const isPut = new Promise((go) => (put = go));
+  let turn = 0;
+  const slow = {
+    // The first to look into the outbox, which is the early call, is held up until the answer is there.
+    async change(name, update) {
+      const number = name.startsWith("outbox") ? turn++ : -1;
+      if (number === 0) await isPut;
+      await store.change(name, update);
+      if (number === 1) put();
+    },
+  };
+  const routes = [];
+  t.mock.method(globalThis, "fetch", async (url) => (routes.push(new URL(url).pathname), new Response("", { status: 201 })));
+  const client = new Client(FORM, { store: slow, upload: "http://localhost:9" });
+  const early = client.flush();
+  await client.sendOnce(given.answers);
+  assert.equal((await early).delivered, 1);
+  assert.deepEqual(routes.map((route) => route.replace(/[0-9a-f]{64}/g, "*")), ["/v1/studies/*/parts/*/reports"]);
+});

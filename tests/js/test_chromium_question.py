@@ -172,3 +172,49 @@ def test_an_element_that_cannot_ask_says_so_and_tells_the_page(context, server):
     _asked(page, server, '{"format":"something else"}')
     page.get_by_text("The question cannot be asked at the moment.").wait_for()
     assert page.evaluate("() => trouble") == "bad-plan"
+
+
+def test_the_element_sends_its_segment_and_the_panel_follows(context, server):
+    page = opened(context, server)
+    address = f"{server.url}/v1/plans/{server.plan.fingerprint}"
+    page.evaluate(
+        """async (address) => {
+            await import("/js/src/question/question.js");
+            document.body.innerHTML = `<main><localdp-question plan="${address}" segment="2.0">What?</localdp-question>
+                <localdp-learnt plan="${address}"></localdp-learnt></main>`;
+        }""",
+        address,
+    )
+    page.get_by_text("Nothing was sent from this browser.").wait_for()
+    page.get_by_label("What?").select_option(label="7")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Blurred answers were sent to these questions:").wait_for()
+    assert server.headers_seen[-1]["Segment"] == "2.0"
+    assert page.complaints == []
+
+
+def test_people_who_have_answered_nothing_are_asked_once_more(context, server):
+    form = ldp.Questionnaire({"diet": ldp.Choice(DRINKS), "age": ldp.Scale(0, 100)}, epsilon=1.0).to_json()
+    server.answers = [201]
+    page = opened(context, server)
+    _asked(page, server, form)
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("You have not answered.").wait_for()
+    assert server.uploads == []
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Thank you").wait_for()
+    assert len(server.uploads) == 1
+    assert page.complaints == []
+
+
+def test_an_address_that_is_none_is_explained(context, server):
+    page = opened(context, server)
+    page.evaluate(
+        """async () => {
+            addEventListener("localdp-trouble", ({ detail }) => { window.trouble = detail.message; });
+            await import("/js/src/question/question.js");
+            document.body.innerHTML = '<main><localdp-question plan="DIET">What?</localdp-question></main>';
+        }"""
+    )
+    page.get_by_text("The question cannot be asked at the moment.").wait_for()
+    assert "is the address of a survey" in page.evaluate("() => trouble")

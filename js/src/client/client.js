@@ -201,7 +201,7 @@ export class Client {
   /** Try to send what is waiting, unless a pause after a failure is not over yet. */
   async flush() {
     this.#neededUpload();
-    const done = await this.#parts._outbox.flush(this.#way((await this.#answers.route()) ?? "/"), () => this.optedOut());
+    const done = await this.#parts._outbox.flush(async () => this.#way(await this.#answers.route()), () => this.optedOut());
     clearTimeout(this.#timer);
     if (done.waiting && !this.#closing.signal.aborted) {
       this.#timer = setTimeout(this.#flushQuietly, 1000 * done.pause + 1);

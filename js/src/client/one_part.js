@@ -85,11 +85,11 @@ export class OnePart {
 
   forget() {}
 
-  /** The route to which the report is sent; undefined if there is none. */
+  /** The route to which the answer is sent, once there is one. */
   async route() {
     const { fingerprint } = this.#study;
-    const part = (await this.#parts._diary.read()).answers[fingerprint]?.part;
-    return part && `/v1/studies/${fingerprint}/parts/${part}/reports`;
+    const { answers } = await this.#parts._diary.read();
+    return `/v1/studies/${fingerprint}/parts/${answers[fingerprint].part}/reports`;
   }
 
   async #keys() {

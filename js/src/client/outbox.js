@@ -92,18 +92,19 @@ export class Outbox {
 
   /**
    * Try to send every waiting report once, until one of them fails for now or all are gone.
-   * @param {import("./upload.js").Upload} upload
+   * @param {() => Promise<import("./upload.js").Upload>} way what to send with. It is asked for when a report is there: another call may
+   *   put the first one there while this one waits its turn
    * @param {() => Promise<boolean>} isOut whether the owner of the device has opted out: then nothing is sent
    * @returns {Promise<Delivery>}
    */
-  flush(upload, isOut) {
+  flush(way, isOut) {
     return inTurn(`localdp ${this.#name}`, async () => {
       if (await isOut()) await this.empty();
       let box = await this.#change((_, damaged) => damaged);
       /** @type {Delivery} */
       const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "", asked: true };
       for (const [id, [body, wording]] of done.pause ? [] : turned([...box.waiting])) {
-        const answer = await attempt(upload, fromHex(body), id, wording);
+        const answer = await attempt(await way(), fromHex(body), id, wording);
         const over = isDelivered(answer.status) || isFinal(answer.status);
         box = await this.#change((now) => {
           if (over) now.waiting.delete(id);

@@ -22,6 +22,8 @@ const SPACING = `
   :where(localdp-question, localdp-learnt) :where(button) { font: inherit; padding: .4em 1em; margin: .5em .5em .5em 0; min-height: 2.5em }
   :where(localdp-question, localdp-learnt) :where(details) { margin: .5em 0 }`;
 
+const CHANGES = ["localdp-sent", "localdp-declined"];
+
 /** What both elements have in common: a client, and something to show. */
 class WithClient extends HTMLElement {
   /** @type {Client | undefined} */ client;
@@ -39,10 +41,13 @@ class WithClient extends HTMLElement {
 
   async _begin() {
     const address = this.getAttribute("plan") ?? "";
+    if (!address.includes("/")) throw new Error("the attribute plan is the address of a survey, such as https://collector.example/v1/plans/...: the dashboard shows it under Send reports");
     const most = this.getAttribute("most");
+    const segment = this.getAttribute("segment");
     this.client = await Client.load(address, {
       ...(this._own && { title: this._own }),
       ...(most && { most: Number(most) }),
+      ...(segment && { segment }),
       ...(this.hasAttribute("most-every") && { mostEvery: /** @type {any} */ (this.getAttribute("most-every")) }),
     });
     await this._show(this.client);
@@ -96,13 +101,23 @@ class Question extends WithClient {
     const details = make("details", {}, make("summary", {}, said.what), make("p", {}, why), make("p", {}, said.every[/** @type {"week"} */ (this._every)] ?? said.once));
     const send = make("button", { type: "submit" }, said.send);
     const decline = make("button", { type: "button", onclick: () => this._decline(client) }, said.decline);
+    const hint = make("p", {});
+    hint.setAttribute("role", "status");
     const heading = isOne ? [] : [make("legend", {}, title)];
-    const form = make("form", {}, make("fieldset", {}, ...heading, ...made.map(({ element }) => element)), details, send, decline);
+    const form = make("form", {}, make("fieldset", {}, ...heading, ...made.map(({ element }) => element)), details, hint, send, decline);
+    let isTouched = false; // choosing "no answer" is an answer
+    form.addEventListener("input", () => { isTouched = true; });
     form.addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
+      const answers = made.map(({ answer }) => answer());
+      if (!isTouched && answers.every((one) => one === undefined)) {
+        isTouched = true;
+        hint.textContent = said.empty; // people who press the button by mistake keep their turn
+        return;
+      }
       send.disabled = true;
-      const answers = Object.fromEntries(made.map(({ name, answer }) => [name, answer()]));
-      this._send(client, isOne ? made[0].answer() : answers, wording).catch((error) => this._trouble(error));
+      const named = Object.fromEntries(made.map(({ name }, i) => [name, answers[i]]));
+      this._send(client, isOne ? answers[0] : named, wording).catch((error) => this._trouble(error));
     });
     this.replaceChildren(form);
   }
@@ -139,6 +154,19 @@ class Question extends WithClient {
 }
 
 class Learnt extends WithClient {
+  /** Show anew what changed on this page. */
+  _again = () => this.client && this._show(this.client).catch((error) => this._trouble(error));
+
+  connectedCallback() {
+    super.connectedCallback();
+    for (const event of CHANGES) document.addEventListener(event, this._again);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    for (const event of CHANGES) document.removeEventListener(event, this._again);
+  }
+
   /** @param {Client} client */
   async _show(client) {
     const said = wordsFor(this);
