@@ -121,7 +121,7 @@ function said(text) {
   try {
     return String(JSON.parse(text).detail ?? "").slice(0, 300);
   } catch {
-    return text.replace(/\s+/g, " ").trim().slice(0, 300);
+    return text.startsWith("<") ? "" : text.replace(/\s+/g, " ").trim().slice(0, 300); // nobody reads a page of HTML
   }
 }
 
