@@ -11,7 +11,7 @@ import localdp as ldp
 from localdp.errors import EmptyError, InvalidInputError
 from localdp.questionnaires import draws
 from localdp.questionnaires.association import p_value
-from localdp.questionnaires.classes import Model, Seen
+from localdp.questionnaires.classes import WITHIN, Model, Seen
 from localdp.questionnaires.draws import raked
 from localdp.questionnaires.observed import Layout
 
@@ -183,5 +183,5 @@ def test_kinds_differ_as_much_as_the_data_say(monkeypatch, agree, deviation):
     kind, own = random.integers(0, 5, 20_000), random.integers(0, 5, (3, 20_000))
     answers = {name: np.where(random.random(20_000) < agree, kind, one) for name, one in zip("abc", own, strict=True)}
     table = survey.simulate(answers, seed=1).calibrate()["a", "b"].shares
-    assert chosen[0].within == deviation
+    assert WITHIN[chosen[0]] == deviation
     assert np.trace(table) == pytest.approx(agree**2 + (1 - agree**2) / 5, abs=0.2)
