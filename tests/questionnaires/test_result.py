@@ -12,9 +12,10 @@ from localdp.errors import EmptyError, InvalidInputError
 from localdp.kernels import simulated_null
 from localdp.questionnaires import draws
 from localdp.questionnaires.association import p_value
-from localdp.questionnaires.classes import Model, Seen
+from localdp.questionnaires.classes import WITHIN, Model, Seen
 from localdp.questionnaires.draws import raked
 from localdp.questionnaires.observed import Layout
+from localdp.questionnaires.posterior import DrawnPosterior
 
 PEOPLE = 30_000
 
@@ -188,5 +189,16 @@ def test_kinds_differ_as_much_as_the_data_say(monkeypatch, agree, deviation):
     kind, own = random.integers(0, 5, 20_000), random.integers(0, 5, (3, 20_000))
     answers = {name: np.where(random.random(20_000) < agree, kind, one) for name, one in zip("abc", own, strict=True)}
     table = survey.simulate(answers, seed=1).calibrate()["a", "b"].shares
-    assert chosen[0].within == deviation
+    assert WITHIN[chosen[0]] == deviation
     assert np.trace(table) == pytest.approx(agree**2 + (1 - agree**2) / 5, abs=0.2)
+
+
+def test_the_less_is_known_of_a_small_share_the_longer_is_its_interval():
+    ends = []
+    for spread in (0.005, 0.02, 0.1, 0.3):
+        best = np.array([0.01, 0.99])
+        low, high = DrawnPosterior(best, best + spread * np.array([[-1.0], [1.0]]), 1.0).shortest_intervals(0.9)
+        assert low[1] == pytest.approx(1 - high[0])
+        ends.append(high[0])
+    assert ends == sorted(ends)
+    assert ends[-1] > 0.3

@@ -11,8 +11,8 @@ unbiased estimates of the table among those who answered both, and s their sum. 
     S = sum over a, b of (y_ab - y_a. y_.b / s)^2 / v_ab,
 
 with the variance v_ab of y_ab if the questions are independent. Its law under independence is simulated: a table with
-the estimated margins and no interaction, as many people as there were, drawn from it, and their reports through the
-mechanism (`localdp.kernels.simulated_null`).
+the estimated margins and no interaction, as many people as there were, drawn from it, and the noise of their reports
+(`localdp.changes.sides`, `localdp.kernels.simulated_null`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from localdp.calibrate.base import Quantity
+from localdp.changes.sides import Side
 from localdp.kernels.simulated_null import simulated_p_value
 from localdp.plan import Aggregate
 from localdp.questionnaires.posterior import DrawnPosterior
-from localdp.types import Counts, Vector
-
-_SLOW = 100  # simulating the reports of one survey takes as long as drawing this many numbers for each cell
+from localdp.types import Vector
 
 
 @dataclass(frozen=True)
@@ -66,23 +65,20 @@ def p_value(best: Vector, counted: Aggregate, shape: tuple[int, int]) -> float:
     if not counted.n:
         return float("nan")
     rows, columns = shape
-    mechanism, n = counted.plan.mechanism, counted.n
-    p, q = mechanism.p_star, mechanism.q_star
+    side = Side.of(counted)
     block = best[:rows, :columns]
     null = best.copy()
     null[:rows, :columns] = np.outer(block.sum(axis=1), block.sum(axis=0)) / block.sum()
-    pi = q + (p - q) * null[:rows, :columns]
-    weights = n * (p - q) ** 2 / (pi * (1 - pi))
+    shares = null.ravel() / null.sum()
+    variances = np.maximum(side.variances(shares), 1e-300).reshape(null.shape)[:rows, :columns]
 
-    def statistic(counts: Counts) -> float:
-        y = ((counts / n - q) / (p - q)).reshape(best.shape)[:rows, :columns]
-        away = y - np.outer(y.sum(axis=1), y.sum(axis=0)) / max(float(y.sum()), 0.1)
-        return float((weights * away**2).sum())
-
-    chances = null.ravel() / null.sum()
+    def statistic(tables: Vector) -> Vector:
+        y = tables.reshape(-1, *null.shape)[:, :rows, :columns]
+        whole = np.maximum(y.sum(axis=(1, 2), keepdims=True), 0.1)
+        away = y - y.sum(axis=2, keepdims=True) * y.sum(axis=1, keepdims=True) / whole
+        return np.asarray((np.square(away) / variances).sum(axis=(1, 2)))
 
     def draw(times: int, rng: np.random.Generator) -> Vector:
-        people, seeds = rng.multinomial(n, chances, times), rng.integers(0, 2**62, times).tolist()
-        return np.array([statistic(mechanism.simulate(one, seed)) for one, seed in zip(people, seeds, strict=True)])
+        return statistic(side.redraw(shares, times, rng))
 
-    return simulated_p_value(statistic(counted.counts), draw, size=best.size * _SLOW)
+    return simulated_p_value(float(statistic(side.shares)[0]), draw, size=best.size)

@@ -43,6 +43,9 @@ ROUGH = 0.2
 FIRST, AGAIN = 400, 120
 """Steps of the first fits at most, and of those that begin near it."""
 
+CLOSE = 1e-5
+"""A fit ends when a step makes the loss smaller by less than this part of it."""
+
 STARTS = 4
 """How many fits the best is taken of."""
 
@@ -116,7 +119,7 @@ class Model:
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20},
+            options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20, "ftol": CLOSE},
         )
         return np.asarray(found.x)
 

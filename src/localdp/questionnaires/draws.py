@@ -34,7 +34,10 @@ from localdp.types import Vector
 DRAWS = 64
 """How many draws are made."""
 
-HANDICAP = 8.0
+HALVINGS = 8
+"""How often the information is halved to choose the deviation of the kinds: one halving leaves much to chance."""
+
+HANDICAP = 5.0
 """Other deviations of the kinds than the first must predict better by this log-likelihood, lest chance decides."""
 
 Pair = tuple[int, int]
@@ -63,13 +66,13 @@ def draw(observed: Observed, ordered: tuple[int, ...], centre: Vector, draws: in
     `centre` are the shares around which the effects lie before anything is observed.
     """
     layout, random = observed.layout, np.random.default_rng(0)
-    model = Model(layout, ordered, centre)
-    effects = model.best_fit(model.seen(observed, model.product()), random)
-    seen = model.seen(observed, model.tables(effects))
-    others = [Model(layout, ordered, centre, deviation) for deviation in WITHIN[1:]]
-    chosen = _best_deviation(observed, seen, model.tables(effects), [model, *others])
-    if chosen is not model:
-        model, effects = chosen, chosen.best_fit(seen, random)
+    models = [Model(layout, ordered, centre, deviation) for deviation in WITHIN]
+    first = models[0].best_fit(models[0].seen(observed, models[0].product()), random)
+    seen = models[0].seen(observed, models[0].tables(first))
+    fits = [first, *(model.best_fit(seen, random) for model in models[1:])]
+    chosen = _best_deviation(observed, seen, models, fits)
+    model, effects = models[chosen], fits[chosen]
+    if chosen:
         seen = model.seen(observed, model.tables(effects))
     effects = model.fit(seen, effects)
     at = model.tables(effects)
@@ -115,18 +118,23 @@ def _again(observed: Observed, seen: Seen, at: Tables, random: np.random.Generat
     return Seen(tuple(alone), estimates, seen.weights)
 
 
-def _best_deviation(observed: Observed, seen: Seen, at: Tables, models: Sequence[Model]) -> Model:
-    """The model that is fitted to one half of the information and predicts the other half best."""
-    random = np.random.default_rng(1)
-    one = _again(observed, seen, at, random)
-    pairs = zip(seen.matrices, one.matrices, strict=True)
-    alone = tuple((place, matrix, 2 * shares - moved[2], weights) for (place, matrix, shares, weights), moved in pairs)
-    other = Seen(alone, 2 * seen.estimates - one.estimates, seen.weights)
-    halves = tuple((place, matrix, shares, weights / 2) for place, matrix, shares, weights in one.matrices)
-    half = Seen(halves, one.estimates, one.weights / 2)
-    missed = [model.missed(model.best_fit(half, random, starts=2), other) for model in models]
-    missed[0] -= HANDICAP
-    return models[int(np.argmin(missed))]
+def _best_deviation(observed: Observed, seen: Seen, models: Sequence[Model], fits: Sequence[Vector]) -> int:
+    """The number of the model that, fitted to one half of the information, predicts the other half best.
+
+    `fits` are the effects of each model for all information; the fits to a half begin there.
+    """
+    random, at = np.random.default_rng(1), models[0].tables(fits[0])
+    missed = np.zeros(len(models))
+    for _ in range(HALVINGS):
+        one = _again(observed, seen, at, random)
+        pairs = zip(seen.matrices, one.matrices, strict=True)
+        alone = ((place, matrix, 2 * shares - moved[2], weights) for (place, matrix, shares, weights), moved in pairs)
+        other = Seen(tuple(alone), 2 * seen.estimates - one.estimates, seen.weights)
+        halves = ((place, matrix, shares, weights / 2) for place, matrix, shares, weights in one.matrices)
+        half = Seen(tuple(halves), one.estimates, one.weights / 2)
+        missed += [model.missed(model.fit(half, fit), other) for model, fit in zip(models, fits, strict=True)]
+    missed[0] -= HALVINGS * HANDICAP
+    return int(np.argmin(missed))
 
 
 def _own_share(pair: Together, x: Vector) -> Vector:

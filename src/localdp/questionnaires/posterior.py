@@ -3,6 +3,10 @@ r"""The posterior of shares from a best guess and draws.
 Every share, and every weighted sum of shares, has the best guess as its mean and the mean squared distance of the draws
 from it as its variance, times `MORE_DOUBT`. Between its bounds it has a beta law with this mean and variance: of 64
 draws, that gives steadier intervals than their own quantiles. Frequencies are shares times n.
+
+If a share is small and its deviation larger than itself, such a law would be heaped at 0, and the heap the higher, the
+larger the deviation: the less is known, the shorter were the interval. The law is then Beta(1, b), which falls from 0,
+with the mean square of the share that the best guess and the variance give. A share near 1 is treated likewise.
 """
 
 from __future__ import annotations
@@ -15,22 +19,22 @@ from localdp.frozen import Frozen
 from localdp.structures.posterior import bounded_interval
 from localdp.types import Places, Vector
 
-MORE_DOUBT = 1.45**2
-"""Variances are larger than those of the draws by this: the model is never quite true. Measured, not derived."""
+MORE_DOUBT, MORE_DOUBT_ALONE = 1.45**2, 1.25**2
+"""Variances are larger than those of the draws by this: the model is never quite true. Measured, not derived.
+
+The second is for the shares of one question, which the model fits better than tables of two."""
 
 _TAILS = 33  # probabilities below an interval that are tried
-_LEAST, _MOST = 2.0, 1e12  # the parameters of a beta law add up to this: with less, next to nothing is near the mean
+_MOST = 1e12  # what the parameters of a beta law add up to at most
 
 
 class DrawnPosterior(Frozen, AnyPosterior):
     """Shares of some cells, of n people: the best guess `best`, and `draws` with a row for each."""
 
-    def __init__(self, best: Vector, draws: Vector, n: float) -> None:
-        self.best, self.draws, self.n = best, draws, n
-        self.variances: Vector = np.maximum(MORE_DOUBT * np.mean((draws - best) ** 2, axis=0), 1e-24)
-        inside = np.clip(best, 1e-12, 1 - 1e-12)
-        size = np.clip(inside * (1 - inside) / self.variances - 1, _LEAST, _MOST)
-        self._a, self._b = inside * size, (1 - inside) * size
+    def __init__(self, best: Vector, draws: Vector, n: float, doubt: float = MORE_DOUBT) -> None:
+        self.best, self.draws, self.n, self.doubt = best, draws, n, doubt
+        self.variances: Vector = np.maximum(doubt * np.mean((draws - best) ** 2, axis=0), 1e-24)
+        self._a, self._b = _beta(np.clip(best, 1e-12, 1 - 1e-12), self.variances)
         self._freeze()
 
     def means(self) -> Vector:
@@ -60,7 +64,18 @@ class DrawnPosterior(Frozen, AnyPosterior):
 
     def linear(self, weights: Vector, level: float) -> Quantity:
         value = float(weights @ self.best)
-        variance = MORE_DOUBT * float(np.mean((self.draws @ weights - value) ** 2))
+        variance = self.doubt * float(np.mean((self.draws @ weights - value) ** 2))
         bounds = min(float(weights.min()), 0.0), max(float(weights.max()), 0.0)
         low, high = bounded_interval(value, variance, level, *bounds)
         return Quantity(self.n * value, self.n * min(low, value), self.n * max(high, value), level)
+
+
+def _beta(means: Vector, variances: Vector) -> tuple[Vector, Vector]:
+    """The parameters of the law of each share."""
+    size = np.clip(means * (1 - means) / variances - 1, 0.0, _MOST)
+    near = np.minimum(means, 1 - means)
+    squares = np.minimum(np.square(near) + variances, 1.0)
+    falling = 0.5 * (np.sqrt(1 + 8 / squares) - 3)  # b, from 2 / ((1 + b)(2 + b)) = the mean square
+    heaped = near * size < 1
+    low, high = np.where(heaped, 1.0, near * size), np.where(heaped, np.maximum(falling, 1.0), (1 - near) * size)
+    return np.where(means <= 0.5, low, high), np.where(means <= 0.5, high, low)

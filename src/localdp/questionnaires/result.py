@@ -25,7 +25,7 @@ from localdp.questionnaires.association import Association, association
 from localdp.questionnaires.draws import Draws, draw
 from localdp.questionnaires.observed import Layout, Observed
 from localdp.questionnaires.part import BETWEEN
-from localdp.questionnaires.posterior import DrawnPosterior
+from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, DrawnPosterior
 from localdp.questions import Question
 from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
@@ -162,7 +162,7 @@ class QuestionnaireResult(Tabular, Frozen):
         cells = self._draws.layout.of(self._place[name])
         declared = np.arange(question.cells.size)
         best, draws = self._draws.alone[cells], self._draws.alone_draws[:, cells]
-        return self._made(best, draws, declared, (name,), self.n)
+        return self._made(best, draws, declared, (name,), self.n, MORE_DOUBT_ALONE)
 
     def _joint(self, one: str, other: str) -> Calibrated:
         best, draws = self.whole_table(one, other)
@@ -186,9 +186,17 @@ class QuestionnaireResult(Tabular, Frozen):
         best, draws = self._draws.tables[key], self._draws.table_draws[key]
         return (best, draws) if place[one] < place[other] else (best.T, draws.transpose(0, 2, 1))
 
-    def _made(self, best: Vector, draws: Vector, declared: Places, names: tuple[str, ...], n: int) -> Calibrated:
+    def _made(
+        self,
+        best: Vector,
+        draws: Vector,
+        declared: Places,
+        names: tuple[str, ...],
+        n: int,
+        doubt: float = MORE_DOUBT,
+    ) -> Calibrated:
         """The frequencies of declared cells, among n people, from the shares of all cells."""
-        posterior = DrawnPosterior(best[declared], draws[:, declared], n)
+        posterior = DrawnPosterior(best[declared], draws[:, declared], n, doubt)
         questions = [self.survey.questions[name] for name in names]
         shape = tuple(question.cells.size for question in questions)
         frequencies = posterior.means()
@@ -248,7 +256,8 @@ class _Member(InSurvey):
         others = np.setdiff1d(np.arange(best.size), declared)
         if not others.size:
             return Quantity(0.0, 0.0, 0.0, level)
-        return DrawnPosterior(best[others], draws[:, others], 1.0).linear(np.ones(others.size), level)
+        known = DrawnPosterior(best[others], draws[:, others], 1.0, self.posterior.doubt)
+        return known.linear(np.ones(others.size), level)
 
     def given(self, answers: Mapping[str, Any]) -> Calibrated:
         if len(self.names) != 1 or len(answers) != 1:
