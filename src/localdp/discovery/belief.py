@@ -49,9 +49,10 @@ prefix pass in the order of their estimates, so the smallest estimate that passe
 only the cells above it are looked at one by one.
 
 Texts differ in length, and those that are not finished after the last round are lost. With fewer open candidates a
-round can ask for more bits. So for texts the least likely open candidates are dropped as well, as long as `SPARE`
-values of the reach of the design are lost in expectation, and the round asks for as many bits as fit. Keys gain nothing
-by that: their rounds end where they are planned to.
+round can ask for more bits. So before the last planned round the least likely open candidates of texts are dropped as
+well, as long as `SPARE` values of the reach of the design are lost in expectation, and the round asks for as many bits
+as fit. In the rounds before, when each candidate has fewer estimates, that would lose more than it gains. Keys gain
+nothing by that: their rounds end where they are planned to.
 
 **Numbers.** Beliefs are masses on shares 0, s_1, s_2, .., 1 with a constant ratio; 0 stands for every share below
 s_1, which is a quarter of the standard error of all users together. A Gaussian likelihood is widened by the width of a
