@@ -81,7 +81,7 @@ _FIRST = 0.25  # of a standard error: the smallest share of the grid that is not
 _HIGHEST = 12.0  # standard errors above 0, and half as many above `heavy`: where this does not pass, nothing does
 _STEP = 0.25  # of a standard error, between the estimates that are tried as limits
 _MOST_TRIED = 400
-SPARE = 0.3
+SPARE = 0.1
 """How many values of the reach may be lost in a round, in expectation, to let texts go on by more bits."""
 DOUBT, MORE_DOUBT = 0.01, 0.3
 """The weight of all other thetas beside the one that was chosen: while candidates are chosen, and for what is told of

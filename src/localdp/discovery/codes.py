@@ -39,7 +39,7 @@ from localdp.validation import check_no_table, checked_amount, shown
 LONGEST_TEXT = 1 << 16
 FIRST_BITS, LATER_BITS = 21, 15
 """The bits that the first round and each later one can take on, with room for a hundred candidates."""
-WORD_BITS = 66
+WORD_BITS = 64
 """The bits that rounds are planned for if nobody says how long texts are: about 12 letters of English."""
 QUERY_BITS, FEW_USERS = 78, 100_000
 """With fewer users than this the rounds are planned for so many bits, about 15 letters: only the heaviest values can be
