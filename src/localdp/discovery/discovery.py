@@ -15,6 +15,7 @@ from localdp.discovery.found import BEGINNING, WHOLE, Found, listed
 from localdp.discovery.history import History
 from localdp.discovery.posteriors import (
     Beginning,
+    posterior_for_ranks,
     posterior_of,
     posterior_of_beginnings,
     posterior_of_known,
@@ -248,14 +249,17 @@ class Discovery(Series):
         history = self._history
         assert history is not None  # noqa: S101 (for the type checker)
         history = history.take(history.finished)
-        found = posterior_of(history, self.grid, alike=self.code.alike)
         decoded = [self.code.decode(row.tobytes(), history.position) for row in history.rows]
-        whole = [place for place, item in enumerate(decoded) if item is not None]
+        whole = np.array([place for place, item in enumerate(decoded) if item is not None], np.intp)
         items = [*(decoded[place] for place in whole), *self.code.known]
-        posterior = together([found.take(np.array(whole, np.intp)), posterior_of_known(history, self.grid)])
+        known = posterior_of_known(history, self.grid)
+        posterior, ranking = (
+            together([of(history, self.grid, alike=self.code.alike).take(whole), known])
+            for of in (posterior_of, posterior_for_ranks)
+        )
         rounds = np.append(history.since[whole] + 1, np.zeros(len(self.code.known), np.int64))
-        chances = in_top(posterior, self.top, self.reach, rounds)
-        best = listed(chances, posterior.held, posterior.means, self.top)
+        chances = in_top(ranking, self.top, self.reach, rounds)
+        best = listed(chances, ranking.held, posterior.means, self.top)
         begun = tuple(one for one in self._unfinished if one.is_measured)
         return Found(
             [items[place] for place in best.tolist()],

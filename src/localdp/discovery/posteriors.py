@@ -17,6 +17,9 @@ intervals and, by `ranks`, the chance to belong to the true top k.
 Of texts, the prefixes tell only whether a value is held at all; if it is, every order of magnitude of its share is as
 likely as any other. That a prefix has more users than the value would otherwise pull the estimates of those values down
 behind whose prefixes there is nobody else, by half a standard error. The same holds for beginnings of values.
+But where all rounds have shown that hardly two texts begin alike, as with hexadecimal digits (theta is at most
+`_ALONE`), the estimates of the prefixes tell which values are the largest, as they do with keys. Which values are
+listed is decided by that; all of them are pulled down alike.
 
 Values that were known beforehand are counted by all rounds. If they are many, Calibrate learns from all their estimates
 how their shares are distributed (the `smooth` prior).
@@ -37,6 +40,7 @@ from localdp.types import Places, Vector
 
 _REACH = 8.0  # standard errors on either side that a posterior covers
 _POINTS = 241
+_ALONE = 0.1  # theta, up to which a prefix stands for one value
 _MANY = 50  # known values from which on their prior is learnt
 
 
@@ -111,6 +115,15 @@ def posterior_of(history: History, grid: Grid, *, alike: bool) -> Posterior:
     priors = history.beliefs_before_whole(grid)
     if alike:
         priors = _any_size(priors[:, 0], grid)
+    return _posterior(centre, variance, priors, grid)
+
+
+def posterior_for_ranks(history: History, grid: Grid, *, alike: bool) -> Posterior:
+    """The same, where the prefixes of values that stand alone count as the values."""
+    alone = history.alone(_ALONE) if alike else np.ones(len(history.rows), np.bool_)
+    centre, variance = _pooled(history)
+    priors = history.beliefs_before_whole(grid)
+    priors[~alone] = _any_size(priors[~alone, 0], grid)
     return _posterior(centre, variance, priors, grid)
 
 
