@@ -38,7 +38,7 @@ class Reach:
     >>> from localdp import Discovery
     >>> reach = Discovery(epsilon=4.0, users=20_000).reach
     >>> round(reach.chance(0.02), 1), round(reach.chance(0.2), 1)
-    (0.3, 1.0)
+    (0.1, 1.0)
     """
 
     design: Design
