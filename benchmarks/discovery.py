@@ -11,10 +11,11 @@ that are installed; that of "queries, known" has the queries among 10,000 pairs 
 PEM, TreeHist and a trie with a threshold (`discovery_peers`) get the same code and mechanism. PEM keeps 20 candidates,
 and for a second column the better of 20 and 80, chosen afterwards.
 
-Our settings were chosen on other draws of queries and words (20,000 users, epsilon 4) and of hexadecimal digits (200,000
-users, epsilon 4), on words and addresses in the descriptions of packages, and on keys. The seeds of a table are drawn when it is made, and the table says which. Nothing is
-kept from one call to the next. `python benchmarks/discovery.py` writes a section of docs/results/discovery.md, with 10
-runs a row, in some hours; `--runs 3 --only "words" --seed 5` prints some rows.
+Our settings were chosen on other draws of queries and words (20,000 users, epsilon 4) and of hexadecimal digits
+(200,000 users, epsilon 4), on words and addresses in the descriptions of packages, and on keys. The seeds of a table
+are drawn when it is made, and the table says which. Nothing is kept from one call to the next.
+`python benchmarks/discovery.py` writes a section of docs/results/discovery.md, with 10 runs a row, in some hours;
+`--runs 3 --only "words" --seed 5` prints some rows.
 """
 
 from __future__ import annotations
