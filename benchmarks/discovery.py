@@ -11,10 +11,11 @@ that are installed; that of "queries, known" has the queries among 10,000 pairs 
 PEM, TreeHist and a trie with a threshold (`discovery_peers`) get the same code and mechanism. PEM keeps 20 candidates,
 and for a second column the better of 20 and 80, chosen afterwards.
 
-Our settings were chosen on other draws of queries (20,000 users, epsilon 4), on words and addresses in the descriptions
-of packages, and on keys. The seeds of a table are drawn when it is made, and the table says which. Nothing is
-kept from one call to the next. `python benchmarks/discovery.py` writes a section of docs/results/discovery.md, with 10
-runs a row, in some hours; `--runs 3 --only "words" --seed 5` prints some rows.
+Our settings were chosen on other draws of queries and words (20,000 users, epsilon 4) and of hexadecimal digits
+(200,000 users, epsilon 4), on words and addresses in the descriptions of packages, and on keys. The seeds of a table
+are drawn when it is made, and the table says which. Nothing is kept from one call to the next.
+`python benchmarks/discovery.py` writes a section of docs/results/discovery.md, with 10 runs a row, in some hours;
+`--runs 3 --only "words" --seed 5` prints some rows.
 """
 
 from __future__ import annotations
@@ -189,6 +190,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the page also with --only")
     arguments = parser.parse_args()
     first = secrets.randbelow(1 << 30) if arguments.seed is None else arguments.seed
+    print(f"seeds from {first} on", flush=True)
     head = "values | users | epsilon | found | F | PEM keeps 20 | PEM, better of 20 and 80 | TreeHist | trie"
     lines = [f"| {head} | precision | in intervals | rest in its | CPU seconds | runs |", "|" + "---|" * 14]
     for row in ROWS:

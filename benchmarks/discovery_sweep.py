@@ -11,7 +11,8 @@ light ones, or two heavy values that are neighbours. What we ask for, over all d
 - values are found as often as `reach` says, within 0.05 over all values of the true top;
 - when everybody holds one value and 20,000 users or more take part, it is found.
 
-`python benchmarks/discovery_sweep.py` takes about an hour for 300 draws; `--draws 40 --most-users 100000` some minutes.
+`python benchmarks/discovery_sweep.py` takes some hours for 300 draws; `--draws 40 --most-users 100000` some minutes.
+The draws of a seed come in the same order, whatever their number.
 """
 
 from __future__ import annotations

@@ -145,3 +145,20 @@ def test_expected_rounds_are_exact_for_keys():
         discovery = discovery.advance(aggregate, asked)
     assert discovery.done
     assert discovery.expected_rounds == 4
+
+
+def test_rounds_of_few_users_are_planned_for_two_words_and_those_of_many_for_one():
+    """Documents that were saved keep their own design, whatever new discoveries plan."""
+    few, many = (ldp.Discovery(epsilon=4.0, users=users) for users in (99_999, 100_000))
+    assert (sum(few.design.bits), sum(many.design.bits)) == (78, 64)
+    assert "more than about 15 letters need more" in str(few.reach)
+    assert "letters" not in str(ldp.Discovery(epsilon=4.0, users=20_000, bits=48).reach)
+    older = few.designed(few.code, 4.0, 20_000, 20, "", many.design)
+    assert ldp.Discovery.from_json(older.to_json()).design == many.design
+
+
+def test_unlikely_candidates_of_texts_are_dropped_before_the_last_planned_round_only():
+    text, keys = (ldp.Discovery(epsilon=4.0, users=200_000, **kind).schedule for kind in ({}, {"bits": 48}))
+    ends = np.cumsum(text.design.bits).tolist()
+    assert [text.drops(end) for end in ends] == [False] * (len(ends) - 2) + [True, True]
+    assert not any(keys.drops(end) for end in np.cumsum(keys.design.bits).tolist())

@@ -7,7 +7,8 @@ rounds                    the round under way
 design, schedule, reach   how many rounds, how many users each, who answers which, and what can be found
 belief, history, steps    what is known about each candidate, and which are kept
 discovery                 how a round leads to the next
-posteriors, found, run    the result, and a whole discovery on values at hand
+posteriors, ranks, found   the result: shares, chances to belong to the top, and the list
+run                       a whole discovery on values at hand
 device                    one user, by an older name of `localdp.Client`
 
 What it has in common with other studies is in `localdp.studies`.

@@ -49,9 +49,10 @@ prefix pass in the order of their estimates, so the smallest estimate that passe
 only the cells above it are looked at one by one.
 
 Texts differ in length, and those that are not finished after the last round are lost. With fewer open candidates a
-round can ask for more bits. So for texts the least likely open candidates are dropped as well, as long as `SPARE`
-values of the reach of the design are lost in expectation, and the round asks for as many bits as fit. Keys gain nothing
-by that: their rounds end where they are planned to.
+round can ask for more bits. So before the last planned round the least likely open candidates of texts are dropped as
+well, as long as `SPARE` values of the reach of the design are lost in expectation, and the round asks for as many bits
+as fit. In the rounds before, when each candidate has fewer estimates, that would lose more than it gains. Keys gain
+nothing by that: their rounds end where they are planned to.
 
 **Numbers.** Beliefs are masses on shares 0, s_1, s_2, .., 1 with a constant ratio; 0 stands for every share below
 s_1, which is a quarter of the standard error of all users together. A Gaussian likelihood is widened by the width of a
@@ -80,7 +81,7 @@ _FIRST = 0.25  # of a standard error: the smallest share of the grid that is not
 _HIGHEST = 12.0  # standard errors above 0, and half as many above `heavy`: where this does not pass, nothing does
 _STEP = 0.25  # of a standard error, between the estimates that are tried as limits
 _MOST_TRIED = 400
-SPARE = 0.3
+SPARE = 0.1
 """How many values of the reach may be lost in a round, in expectation, to let texts go on by more bits."""
 DOUBT, MORE_DOUBT = 0.01, 0.3
 """The weight of all other thetas beside the one that was chosen: while candidates are chosen, and for what is told of

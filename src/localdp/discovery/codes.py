@@ -40,7 +40,10 @@ LONGEST_TEXT = 1 << 16
 FIRST_BITS, LATER_BITS = 21, 15
 """The bits that the first round and each later one can take on, with room for a hundred candidates."""
 WORD_BITS = 64
-"""The bits that rounds are planned for if nobody says how long texts are: words of about 14 letters."""
+"""The bits that rounds are planned for if nobody says how long texts are: about 12 letters of English."""
+QUERY_BITS, FEW_USERS = 78, 100_000
+"""With fewer users than this the rounds are planned for so many bits, about 15 letters: only the heaviest values can be
+found then, and none of them should be lost because it has two words."""
 USUAL_BYTES = 128
 """The bytes of the longest text that can be found, if nobody says how long texts are."""
 _BITS_OF_A_BYTE = 3.5  # of addresses and longer English text; see docs/discovery.md for other texts
@@ -83,6 +86,10 @@ class Code(ABC):
     @abstractmethod
     def planned_bits(self) -> int:
         """The number of bits that the rounds are planned for."""
+
+    def usual_bits(self, users: int) -> int:  # noqa: ARG002 (only texts can be longer than planned)
+        """The number of bits to plan for if so many users take part and nobody says how long values are."""
+        return self.planned_bits
 
     def bits_in(self, rounds: int) -> int:  # noqa: ARG002 (only texts can be longer than planned)
         """The number of bits to plan for if somebody asks for this number of rounds."""
@@ -219,6 +226,9 @@ class Text(Code):
     def planned_bits(self) -> int:
         wanted = max(WORD_BITS, math.ceil(_BITS_OF_A_BYTE * self.most_bytes))
         return min(self._longest, wanted, FIRST_BITS + LATER_BITS * (MOST_ROUNDS - 2))
+
+    def usual_bits(self, users: int) -> int:
+        return WORD_BITS if users >= FEW_USERS else QUERY_BITS
 
     def bits_in(self, rounds: int) -> int:
         most = min(self._longest, 8 * self.row_bytes)

@@ -9,18 +9,20 @@ import numpy as np
 
 from localdp.discovery import steps
 from localdp.discovery.belief import SURE, Grid, Noise
-from localdp.discovery.codes import WORD_BITS, Code, Keys, code_named, text_code
+from localdp.discovery.codes import Code, Keys, code_named, text_code
 from localdp.discovery.design import CELLS, MOST_ROUNDS, Design, best_design
 from localdp.discovery.found import BEGINNING, WHOLE, Found, listed
 from localdp.discovery.history import History
 from localdp.discovery.posteriors import (
     Beginning,
+    posterior_for_ranks,
     posterior_of,
     posterior_of_beginnings,
     posterior_of_known,
     together,
 )
 from localdp.discovery.prefixes import Candidates, prefix_rows
+from localdp.discovery.ranks import in_top
 from localdp.discovery.reach import Reach
 from localdp.discovery.rounds import Round, first_candidates
 from localdp.discovery.schedule import Schedule
@@ -111,7 +113,7 @@ class Discovery(Series):
         """The bits to plan for. `said` tells whether somebody said how long texts are."""
         if rounds is not None:
             return self.code.bits_in(rounds)
-        return self.code.planned_bits if said or not self.code.alike else WORD_BITS
+        return self.code.planned_bits if said else self.code.usual_bits(self.users)
 
     @classmethod
     def designed(cls, code: Code, epsilon: float, users: int, top: int, name: str, design: Design) -> Self:
@@ -209,7 +211,8 @@ class Discovery(Series):
             assert self._history is not None  # noqa: S101 (for the type checker)
             last = steps.last(self._history, known, estimate, noise)
             return self._at(self.number + 1, last, used, self._unfinished, over=True)
-        step = Step(self.code, self.grid, self.heavy, self.schedule.room(known.position + known.bits))
+        end = known.position + known.bits
+        step = Step(self.code, self.grid, self.heavy, self.schedule.room(end), self.schedule.drops(end))
         if self._history is None:
             return self._next(step.first(known, estimate, noise), used)
         before = self._history
@@ -246,13 +249,17 @@ class Discovery(Series):
         history = self._history
         assert history is not None  # noqa: S101 (for the type checker)
         history = history.take(history.finished)
-        found = posterior_of(history, self.grid, alike=self.code.alike)
         decoded = [self.code.decode(row.tobytes(), history.position) for row in history.rows]
-        whole = [place for place, item in enumerate(decoded) if item is not None]
+        whole = np.array([place for place, item in enumerate(decoded) if item is not None], np.intp)
         items = [*(decoded[place] for place in whole), *self.code.known]
-        posterior = together([found.take(np.array(whole, np.intp)), posterior_of_known(history, self.grid)])
-        chances = posterior.in_top(self.top)
-        best = listed(chances, posterior.held, posterior.means, self.top)
+        known = posterior_of_known(history, self.grid)
+        posterior, ranking = (
+            together([of(history, self.grid, alike=self.code.alike).take(whole), known])
+            for of in (posterior_of, posterior_for_ranks)
+        )
+        rounds = np.append(history.since[whole] + 1, np.zeros(len(self.code.known), np.int64))
+        chances = in_top(ranking, self.top, self.reach, rounds)
+        best = listed(chances, ranking.held, posterior.means, self.top)
         begun = tuple(one for one in self._unfinished if one.is_measured)
         return Found(
             [items[place] for place in best.tolist()],

@@ -26,7 +26,7 @@ from localdp.validation import checked_level
 
 HELD = 0.5
 """How probable it must be that somebody holds a value that is listed."""
-PRECISE, ALONE = 0.95, 0.75
+PRECISE, ALONE = 0.92, 0.75
 """The smallest expected precision of a list, and of a list with one value."""
 WHOLE, BEGINNING, OTHER = "value", "beginning", "other"
 """What a row of the table is about."""

@@ -76,6 +76,11 @@ class History:
                 priors[chosen] = self.prior
         return priors
 
+    def alone(self, most: float) -> Any:
+        """For which finished candidates theta was `most` at most, in all rounds that led to them."""
+        shared = np.array([bool(number and one.theta > most) for number, one in enumerate(self.rounds)])
+        return np.cumsum(shared)[self.since] == 0
+
     @property
     def users(self) -> int:
         """The users of all rounds that count."""

@@ -1,18 +1,25 @@
 r"""What all rounds together say about the values that are left, about known ones, and about beginnings.
 
-Several groups have counted a whole value, each other users, so their estimates are independent and unbiased. They
-are combined with weights 1/V. With one group's share of the users w_g, f of all users counted the value, and
+Several groups have counted a whole value, each other users, so their estimates are unbiased. They are combined with
+weights that are proportional to 1/V_g(s), where
 
-    V = ( sum of w_g (v + s x) / f  +  s (1 - s) (1 - f) ) / (n f),
+    V_g(s) = ( v + s x + s (1 - s) ) / n_g        (see `belief`),
 
-where v and x are those of `belief`. The last part is there because these users are a random part of all; if all users
-counted the value, it is 0. The belief from before the first of these rounds, which
+and the combined estimate of the share among all n users has the variance
+
+    V = 1 / (sum of 1/V_g)  -  s (1 - s) / n.
+
+The last part is there because the groups are disjoint parts of the n users: if one of them has too many holders by
+chance, the others have too few. The belief from before the first of these rounds, which
 holds what the prefixes of the value told, is the prior; its posterior gives the frequency (its mean), the
-intervals and the chance to belong to the true top k, from simulated worlds.
+intervals and, by `ranks`, the chance to belong to the true top k.
 
 Of texts, the prefixes tell only whether a value is held at all; if it is, every order of magnitude of its share is as
 likely as any other. That a prefix has more users than the value would otherwise pull the estimates of those values down
 behind whose prefixes there is nobody else, by half a standard error. The same holds for beginnings of values.
+But where all rounds have shown that hardly two texts begin alike, as with hexadecimal digits (theta is at most
+`_ALONE`), the estimates of the prefixes tell which values are the largest, as they do with keys. Which values are
+listed is decided by that; all of them are pulled down alike.
 
 Values that were known beforehand are counted by all rounds. If they are many, Calibrate learns from all their estimates
 how their shares are distributed (the `smooth` prior).
@@ -33,8 +40,7 @@ from localdp.types import Places, Vector
 
 _REACH = 8.0  # standard errors on either side that a posterior covers
 _POINTS = 241
-_WORLDS = 2_000
-_CONTENDERS = 400  # values that take part in the simulated worlds
+_ALONE = 0.1  # theta, up to which a prefix stands for one value
 _MANY = 50  # known values from which on their prior is learnt
 
 
@@ -68,20 +74,6 @@ class Posterior:
     def take(self, places: Places) -> Posterior:
         """Those of some of the values."""
         return Posterior(self.points[places], self.masses[places])
-
-    def in_top(self, k: int) -> Vector:
-        """For each value, the probability that it is among the k largest shares of these values."""
-        rng = np.random.default_rng(0)  # seeded, because the same question must have the same answer
-        order = np.argsort(-self.means, kind="stable")[:_CONTENDERS]
-        cumulative = np.cumsum(self.masses[order], axis=1)
-        drawn = np.empty((order.size, _WORLDS))
-        for row, levels in enumerate(rng.random((order.size, _WORLDS))):
-            place = np.minimum(np.searchsorted(cumulative[row], levels), self.points.shape[1] - 1)
-            drawn[row] = self.points[order[row], place]
-        limit = np.partition(drawn, -k, axis=0)[-k] if order.size > k else np.zeros(_WORLDS)
-        chances = np.zeros(len(self.points))
-        chances[order] = ((drawn >= limit) & (drawn > 0)).mean(axis=1)
-        return chances
 
 
 NOTHING = Posterior(np.zeros((0, 1)), np.zeros((0, 1)))
@@ -123,6 +115,15 @@ def posterior_of(history: History, grid: Grid, *, alike: bool) -> Posterior:
     priors = history.beliefs_before_whole(grid)
     if alike:
         priors = _any_size(priors[:, 0], grid)
+    return _posterior(centre, variance, priors, grid)
+
+
+def posterior_for_ranks(history: History, grid: Grid, *, alike: bool) -> Posterior:
+    """The same, where the prefixes of values that stand alone count as the values."""
+    alone = history.alone(_ALONE) if alike else np.ones(len(history.rows), np.bool_)
+    centre, variance = _pooled(history)
+    priors = history.beliefs_before_whole(grid)
+    priors[~alone] = _any_size(priors[~alone, 0], grid)
     return _posterior(centre, variance, priors, grid)
 
 
@@ -181,11 +182,10 @@ def _pooled(history: History) -> tuple[Vector, Vector]:
     counted = numbers >= history.since[:, None]
     users = np.array([measured.noise.users for measured in history.rounds], np.float64)
     rough = np.clip((history.estimates * counted * users).sum(axis=1) / (counted * users).sum(axis=1), 0, 1)
-    precision = counted / np.column_stack([measured.noise.of_reports(rough) for measured in history.rounds])
-    total = precision.sum(axis=1)
-    sample = (counted * users).sum(axis=1)
-    by_chance = rough * (1 - rough) / sample * (1 - sample / users.sum())
-    return np.asarray((history.estimates * precision).sum(axis=1) / total), np.asarray(1 / total + by_chance)
+    precision = counted / np.column_stack([measured.noise.at(rough) for measured in history.rounds])
+    weights = precision / precision.sum(axis=1, keepdims=True)
+    variance = 1 / precision.sum(axis=1) - rough * (1 - rough) / users.sum()
+    return np.asarray((history.estimates * weights).sum(axis=1)), np.asarray(variance)
 
 
 def _of_all(history: History, shares: Vector) -> Vector:

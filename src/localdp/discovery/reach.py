@@ -28,6 +28,7 @@ LISTED = 3.0
 """The standard errors above 0 that an estimate needs in the end."""
 NOTHING = 0.5
 """If a value that so large a share of the users holds is missed more often than not, nothing will be found."""
+_LETTER_BITS = 5.2  # of English words with an end mark and the word of their book
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Reach:
     >>> from localdp import Discovery
     >>> reach = Discovery(epsilon=4.0, users=20_000).reach
     >>> round(reach.chance(0.02), 1), round(reach.chance(0.2), 1)
-    (0.3, 1.0)
+    (0.1, 1.0)
     """
 
     design: Design
@@ -49,7 +50,19 @@ class Reach:
 
     def chance(self, share: float) -> float:
         """The probability that a value is found which this share of the users holds, and that nobody knew."""
-        return float(self._chances(np.array([share]))[0])
+        return float(self.chances(np.array([share]))[0])
+
+    def chances(self, shares: Vector, rounds: int | None = None) -> Vector:
+        """The same as `chance` for each of several shares; of texts that are whole after so many rounds, if given."""
+        groups = np.array(self.design.shares, np.float64)
+        groups /= groups.sum()
+        count = len(self.design.bits) if rounds is None or not self.alike else min(rounds, len(self.design.bits))
+        z = shares * np.sqrt(self.users / (self.variance + shares * (1 - shares)))
+        whole = groups[count - 1 :].sum() if self.alike else 1.0
+        chances = normal(z * np.sqrt(whole) - LISTED)
+        for asked, hurdle in hurdles(self.design.bits[:count], self.top, self.alike):
+            chances *= normal(z * np.sqrt(groups[asked].sum()) - hurdle)
+        return chances
 
     def chance_of_known(self, share: float) -> float:
         """The same for a value that was known beforehand."""
@@ -58,7 +71,7 @@ class Reach:
     def share(self, chance: float = 0.9, *, known: bool = False) -> float:
         """The smallest share of the users that a value must have to be found with this probability; 1 if none is."""
         shares = np.geomspace(1e-7, 1.0, 2_000)
-        enough = (self._chances_of_known if known else self._chances)(shares) >= chance
+        enough = (self._chances_of_known if known else self.chances)(shares) >= chance
         return float(shares[int(np.argmax(enough))]) if enough.any() else 1.0
 
     @property
@@ -72,20 +85,12 @@ class Reach:
             f"With {self.users:,} people, a value is found with probability 0.9 if at least "
             f"{_percent(self.share(0.9))} of them hold it, and with probability 0.5 from {_percent(self.share(0.5))} on"
         )
-        return f"{found}; a known value from {_percent(self.share(known=True))} on." if self.known else f"{found}."
+        known = f"; a known value from {_percent(self.share(known=True))} on" if self.known else ""
+        letters = round(sum(self.design.bits) / _LETTER_BITS)
+        return f"{found}{known}." + (f" Texts of more than about {letters} letters need more." if self.alike else "")
 
     def __str__(self) -> str:
         return self.sentence()
-
-    def _chances(self, shares: Vector) -> Vector:
-        groups = np.array(self.design.shares, np.float64)
-        groups /= groups.sum()
-        z = shares * np.sqrt(self.users / (self.variance + shares * (1 - shares)))
-        whole = groups[-2:].sum() if self.alike else 1.0
-        chances = normal(z * np.sqrt(whole) - LISTED)
-        for rounds, hurdle in hurdles(self.design.bits, self.top, self.alike):
-            chances *= normal(z * np.sqrt(groups[rounds].sum()) - hurdle)
-        return chances
 
     def _chances_of_known(self, shares: Vector) -> Vector:
         needed = quantile(1 / max(self.known, 2)) + LISTED / 2

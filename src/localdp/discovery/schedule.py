@@ -86,6 +86,10 @@ class Schedule:
         left = self.left(position)
         return max(1, self._cells >> self.design.bits[-left]) if left else SURVIVORS
 
+    def drops(self, position: int) -> bool:
+        """Whether unlikely candidates are dropped before the round that goes on from there: see `belief`."""
+        return self.code.alike and self.left(position) <= 1
+
     def bits(self, position: int, opened: int, least: float = 0.0) -> int:
         """The bits that the round asks for that goes on from there; `least` is the smallest share of a candidate."""
         left = self.left(position)

@@ -35,14 +35,15 @@ class _Seen:
 
 @dataclass(frozen=True)
 class Step:
-    """What decides which candidates are kept: the code, the grid, the share of a heavy item, and the room for open
-    candidates in the next round.
+    """What decides which candidates are kept: the code, the grid, the share of a heavy item, the room for open
+    candidates in the next round, and whether the least likely are dropped so that this round asks for more bits.
     """
 
     code: Code
     grid: Grid
     heavy: float
     room: int
+    drops: bool = False
 
     def first(self, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
         """The candidates after the first round."""
@@ -144,7 +145,7 @@ class Step:
         kept = Kept(rows, columns, estimates, chances)
         final = self.code.is_final(cells[rows, columns], position)
         opened = belief.best(kept.take(~final), PRICE, self.room)
-        if self.code.alike:
+        if self.drops:
             found = belief.chances_of(self.grid, priors, opened.prefix, opened.estimates, noise, 2 * self.heavy)
             opened = belief.without_spare(opened, found, belief.SPARE)
         finished = belief.best(kept.take(final), PRICE, SURVIVORS)
