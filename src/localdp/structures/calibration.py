@@ -37,6 +37,7 @@ POINTS_OF_FEW = 24
 LEAST_OF_FEW = 0.05
 """Fits of a few cells with less than this share of the largest weight are left out."""
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
+_BEGIN_TAU_OF_CHANNEL = 2
 
 FitAt = Callable[[Point, Part | None], Part]
 
@@ -58,11 +59,13 @@ def structured(
         elif isinstance(likelihood, CellLikelihood):
             fit_at = _cell_by_cell(Field(ground, dense), likelihood, start, total)
         elif compressed is not None and len(ground.penalties) == 1:
-            fit_at = _through_a_channel(ground, compressed, start)
+            fit_at = _through_a_channel(ground, structure.in_order(likelihood.cells), compressed, start)
         else:
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
+        if compressed is not None:
+            begin = _BEGIN_TAU_OF_CHANNEL
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
         everything.append(averaged(fit_at, len(ground.penalties), begin, most))
     found = joined(everything)
@@ -127,9 +130,9 @@ def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total:
     return fit_at
 
 
-def _through_a_channel(ground: Ground, seen: Compressed, start: Vector) -> FitAt:
+def _through_a_channel(ground: Ground, in_order: int, seen: Compressed, start: Vector) -> FitAt:
     """Fits where counts come through a channel."""
-    slow = SlowGround.of(ground)
+    slow = SlowGround.of(ground, in_order)
 
     def fit_at(point: Point, near: Part | None) -> Part:
         (strength,) = strengths_at(point, ground.strengths)

@@ -46,6 +46,9 @@ SLOWEST = 128
 PRICE = 6.0
 """The log-evidence that a cell must gain to stand out."""
 
+MOVING = 3.0
+"""h for a tau of 1: how many cells people move, in deviations."""
+
 _SMALL = 320  # coefficients of which all eigenvectors are computed
 _STEPS, _LONGEST_STEP, _SETTLED, _NEARLY = 30, 3.0, 1e-3, 0.1
 _ROUNDS, _AT_ONCE = 6, 5  # of looking for cells that stand out, and how many are added in one
@@ -55,13 +58,17 @@ _NODES = ndtri((np.arange(80) + 0.5) / 80)
 
 @dataclass(frozen=True, eq=False)
 class SlowGround:
-    """The ground of a table by its slowest eigenvectors: `vectors` has a row for each cell."""
+    """The ground of a table by its slowest eigenvectors: `vectors` has a row for each cell.
+
+    The first `in_order` cells are neighbours, between which people move.
+    """
 
     eigenvalues: Vector
     vectors: Vector
+    in_order: int
 
     @classmethod
-    def of(cls, ground: Ground) -> SlowGround:
+    def of(cls, ground: Ground, in_order: int) -> SlowGround:
         """A ground that has one penalty."""
         scale = 1 / np.sqrt(ground.ridge)
         size, kept = ground.coefficients, min(ground.coefficients, SLOWEST)
@@ -73,26 +80,35 @@ class SlowGround:
             found, vectors = eigsh(penalty, k=kept, sigma=-1.0, v0=begin)
         coefficients = vectors * scale[:, None]
         spread = (ground.values[:, :, None] * coefficients[ground.columns]).sum(axis=1)
-        return cls(np.maximum(found, 0.0), np.asarray(spread))
+        return cls(np.maximum(found, 0.0), np.asarray(spread), in_order)
 
 
 class ChannelPart(Part):
-    """The posterior for one strength, tau, and variances `own` of what the cells have of their own."""
+    """The posterior for one strength, h = `moving`, and variances `own` of what the cells have of their own."""
 
     def __init__(
-        self, seen: Compressed, ground: SlowGround, start: Vector, strength: float, own: Vector, near: Vector
+        self,
+        seen: Compressed,
+        ground: SlowGround,
+        start: Vector,
+        strength: float,
+        moving: float,
+        own: Vector,
+        near: Vector,
     ) -> None:
         """`near` has the logarithms of frequencies at which the search begins."""
         self.seen, self.start, self.own, self.vectors = seen, start, own, ground.vectors
+        self.moving, self.in_order = moving, ground.in_order
         self.spread = 1 / (strength * ground.eigenvalues + 1)
         self.strengths = (strength,)
         eta, longest, step, damping = near, np.inf, np.zeros(start.size), 1.0
         for _ in range(_STEPS):
             self.ground = self._table(eta)
-            self.slopes = self._slopes(self.ground)
+            self.slopes = self._by_logs(seen.directions)
             self.all_own = own + 1 / np.maximum(self.ground, _LEAST_PEOPLE)
-            through = self.slopes @ self.vectors
-            covariance = (through * self.spread) @ through.T + (self.slopes * self.all_own) @ self.slopes.T + seen.noise
+            through, moves = self.slopes @ self.vectors, self._by_moves(seen.directions)
+            covariance = (through * self.spread) @ through.T + (self.slopes * self.all_own) @ self.slopes.T
+            covariance += moves @ moves.T + seen.noise
             self.factor = cholesky(covariance, lower=True, check_finite=False)
             away = seen.values - seen.directions @ self.ground + self.slopes @ (eta - start)
             self.scaled = solve_triangular(self.factor, away, lower=True, check_finite=False)
@@ -109,34 +125,57 @@ class ChannelPart(Part):
         self.eta = eta
         self.settled = bool(longest < _NEARLY or np.sqrt(self.ground @ step**2 / seen.total) < _NEARLY)
         self.evidence = -0.5 * float(self.scaled @ self.scaled) - float(np.log(np.diag(self.factor)).sum())
-        moved = step + self.all_own * (self.slopes.T @ weights)
-        self.unbounded = self.ground * (1 + moved - float(self.ground @ moved) / seen.total)
+        logs = step + self.all_own * (self.slopes.T @ weights)
+        self.unbounded = self.ground + self._by_logs(logs) + self._moved(moves.T @ weights)
 
     def _table(self, eta: Vector) -> Vector:
         f = np.exp(eta - eta.max())
         return np.asarray(f * (self.seen.total / f.sum()))
 
-    def _slopes(self, x: Vector) -> Vector:
-        """A: how what was observed moves with the logarithms of the cells."""
-        directions = self.seen.directions
-        return np.asarray(directions * x - np.outer(directions @ x, x / self.seen.total))
+    def _by_logs(self, weights: Vector) -> Vector:
+        """How weighted sums of cells move with the logarithms of the cells; each row has the weights of one sum.
 
-    def _prior(self, right: Vector) -> Vector:
-        """The covariance of g + u before anything is observed, times a vector."""
-        return np.asarray(self.vectors @ (self.spread * (self.vectors.T @ right)) + self.all_own * right)
+        Logarithms as a row give how the cells move with them: the matrix is symmetric.
+        """
+        x = self.ground
+        return np.asarray(weights * x - (weights @ x)[..., None] * (x / self.seen.total))
+
+    @property
+    def _reach(self) -> Vector:
+        """The deviation of how many people move between two neighbours."""
+        x = self.ground[: self.in_order]
+        return np.asarray(self.moving * np.sqrt(x[1:] * x[:-1]))
+
+    def _by_moves(self, weights: Vector) -> Vector:
+        """How weighted sums of cells change with each z: a row for each sum."""
+        return np.asarray(self._reach * np.diff(weights[..., : self.in_order]))
+
+    def _moved(self, z: Vector) -> Vector:
+        """How the cells change with z, or with each row of z."""
+        found = np.zeros((*z.shape[:-1], self.ground.size))
+        found[..., 1 : self.in_order] = self._reach * z
+        found[..., : max(self.in_order - 1, 0)] -= self._reach * z
+        return found
+
+    def _prior(self, weights: Vector) -> float:
+        """The variance of a weighted sum of cells before anything is observed."""
+        logs, moves = self._by_logs(weights), self._by_moves(weights)
+        return float(self.spread @ (self.vectors.T @ logs) ** 2 + self.all_own @ logs**2 + moves @ moves)
 
     @cached_property
     def _told(self) -> Vector:
-        """The covariance of what was observed, in units of its own deviations, with g + u."""
-        columns = solve_triangular(self.factor, self.slopes, lower=True, check_finite=False)
-        return np.asarray(((columns @ self.vectors) * self.spread) @ self.vectors.T + columns * self.all_own)
+        """The covariance of what was observed, in units of its own deviations, with the cells."""
+        columns = solve_triangular(self.factor, self.seen.directions, lower=True, check_finite=False)
+        logs = self._by_logs(columns)
+        logs = ((logs @ self.vectors) * self.spread) @ self.vectors.T + logs * self.all_own
+        return np.asarray(self._by_logs(logs) + self._moved(self._by_moves(columns)))
 
     @cached_property
     def standing(self) -> tuple[Vector, Vector]:
         """What the data say about each cell's own part, without its own variance: information s and score q."""
         columns = solve_triangular(self.factor, self.slopes, lower=True, check_finite=False)
         information, score = (columns**2).sum(axis=0), self.scaled @ columns
-        rest = np.maximum(1 - self.all_own * information, 1e-6)
+        rest = np.maximum(1 - self.own * information, 1e-6)
         return information / rest, score / rest
 
     @cached_property
@@ -146,11 +185,13 @@ class ChannelPart(Part):
         sums = np.clip(isotonic_regression(np.cumsum(self.unbounded)).x, 0.0, total)
         sums[-1] = total
         means = np.diff(sums, prepend=0.0)
-        prior = (self.vectors**2) @ self.spread + self.all_own
-        with_all = self._prior(x)
-        variance = prior - 2 * with_all / total + float(x @ with_all) / total**2
-        variance -= ((self._told - (self._told @ x / total)[:, None]) ** 2).sum(axis=0)
-        return means, np.maximum(variance * x**2, 1e-12 * total)
+        with_all = self.vectors @ (self.spread * (self.vectors.T @ x)) + self.all_own * x
+        logs = (self.vectors**2) @ self.spread + self.all_own
+        variance = x**2 * (logs - 2 * with_all / total + float(x @ with_all) / total**2)
+        variance[1 : self.in_order] += self._reach**2
+        variance[: max(self.in_order - 1, 0)] += self._reach**2
+        variance -= (self._told**2).sum(axis=0)
+        return means, np.maximum(variance, 1e-12 * total)
 
     def points(self, rows: Rows) -> tuple[Vector, Vector]:
         mean, variance = (side[rows] for side in self.moments)
@@ -160,21 +201,20 @@ class ChannelPart(Part):
         return f, np.full(f.shape, 1 / _NODES.size)
 
     def sum_moments(self, weights: Vector) -> tuple[float, float]:
-        x, value = self.ground, float(weights @ self.moments[0])
-        slope = x * (weights - float(weights @ x) / self.seen.total)
-        known = self._told @ slope
+        known = self._told @ weights
         several = 1.0 if np.count_nonzero(weights) < 2 else MORE_DOUBT
-        return value, several * max(float(slope @ self._prior(slope) - known @ known), 0.0)
+        return float(weights @ self.moments[0]), several * max(self._prior(weights) - float(known @ known), 0.0)
 
 
 def channel_fit(
     seen: Compressed, ground: SlowGround, start: Vector, strength: float, tau: float, near: Vector
 ) -> ChannelPart:
     """The posterior for this strength and tau: which cells stand out is learnt in a few rounds."""
-    usual = float(np.expm1(tau**2)) + _LEAST_OWN
-    own, best = np.full(start.size, usual), None
+    moving = MOVING * tau
+    usual = np.where(np.arange(start.size) < ground.in_order, 0.0, np.expm1(tau**2) + _LEAST_OWN)
+    own, best = usual, None
     for _ in range(_ROUNDS):
-        part = ChannelPart(seen, ground, start, strength, own, near)
+        part = ChannelPart(seen, ground, start, strength, moving, own, near)
         part.evidence -= PRICE * np.count_nonzero(own > usual)
         if best is not None and not part.evidence > best.evidence:
             break
@@ -184,11 +224,12 @@ def channel_fit(
             break
         own = more
     assert best is not None  # noqa: S101 (for the type checker)
-    best.tau, best.rho = tau, float(np.count_nonzero(best.own > usual)) / start.size
+    best.tau = float(np.log1p(np.sqrt(2) * moving)) if ground.in_order else tau
+    best.rho = float(np.count_nonzero(best.own > usual)) / start.size
     return best
 
 
-def _standing_out(part: ChannelPart, usual: float) -> Vector:
+def _standing_out(part: ChannelPart, usual: Vector) -> Vector:
     """The variances of the cells, with those of a few more cells that stand out."""
     s, q = part.standing
     own = part.own
@@ -197,14 +238,14 @@ def _standing_out(part: ChannelPart, usual: float) -> Vector:
     def explained(k: Vector) -> Vector:
         return np.asarray(0.5 * (q**2 * k / (1 + k * s) - np.log1p(k * s)))
 
-    others = part.all_own - own + usual  # what the cell has like any other
-    gain = explained(variance) - explained(others)
+    gain = explained(variance) - explained(usual)
+    others = usual + part.all_own - own + 2 * part.moving**2  # what the cell has like any other
     gain[(variance < np.maximum(4 * others, 1.0)) | (q < 0) | (own > usual)] = 0.0
     peak = (gain >= np.append(gain[1:], 0.0)) & (gain >= np.append(0.0, gain[:-1]))
     found = np.flatnonzero((gain > PRICE) & peak)
     if not found.size:
         return own
     chosen = found[np.argsort(-gain[found])][:_AT_ONCE]
-    more = np.where(own > usual, np.maximum(variance, 1.01 * usual), own)
+    more = np.where(own > usual, np.maximum(variance, usual + _LEAST_OWN), own)
     more[chosen] = variance[chosen]
     return np.asarray(more)
