@@ -98,6 +98,10 @@ class Structure(ABC):
         """The grounds that are averaged by evidence: one, unless a structure knows several kinds."""
         return (self.ground(cells),)
 
+    def channel_grounds(self, cells: int) -> tuple[Ground, ...]:
+        """The grounds that are averaged where counts come through a channel that mixes the cells."""
+        return self.grounds(cells)
+
     def in_order(self, cells: int) -> int:
         """How many of the first cells have an order."""
         del cells

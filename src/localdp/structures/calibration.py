@@ -52,7 +52,9 @@ def structured(
     structure.check(likelihood.cells)
     everything = []
     compressed = Compressed.of(likelihood) if isinstance(likelihood, ChannelLikelihood) else None
-    for ground in structure.grounds(likelihood.cells):
+    through = compressed is not None and likelihood.cells > FEW
+    grounds = structure.channel_grounds if through else structure.grounds
+    for ground in grounds(likelihood.cells):
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
@@ -64,7 +66,7 @@ def structured(
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
-        if compressed is not None:
+        if through:
             begin = _BEGIN_TAU_OF_CHANNEL
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
         everything.append(averaged(fit_at, len(ground.penalties), begin, most))

@@ -1,25 +1,35 @@
 r"""The posterior of a table whose counts come through a channel that mixes the cells.
 
-    f_i = x_i (1 + u_i),        x = T softmax(g),        g = start + E c,        c ~ N(0, diag(1/(lambda e + 1)))
+    f_i = x_i (1 + u_i) + m_(i-1) - m_i,        x = T softmax(g),        g = start + E c,
+
+    c ~ N(0, diag(1/(lambda e + 1))),           m_i = h sqrt(x_i x_(i+1)) z_i,        z_i ~ N(0, 1).
 
 The ground g is as everywhere (`base`); E has the slowest eigenvectors of its penalty as columns, and e their
-eigenvalues. What a cell has of its own, u_i with the variance k_i, enters as a factor 1 + u_i and not as exp(u_i): the
-channel adds up many cells, and of such a sum only the mean and the variance of the u_i matter, so that they can be
-integrated out. With A = U' (diag(x) - x x'/T), what was observed (`compressed`) is, for g near the mode,
+eigenvalues. The rest is what the ground does not explain, in two ways.
 
-    o - U' x + A (g - start)  ~  N(0, S),        S = A (E diag(1/(lambda e + 1)) E' + diag(k + 1/x)) A' + noise.
+**People who moved.** m_i people of cell i are counted in cell i + 1: they said 30 and not 29, or only whole ages are
+known. Prices in fives, ages on fine cells and heaped minutes are like this. Cells then differ from the ground by much
+(a variance of 2 h^2, relative to the cell), but the distribution function only by a few cells, however long the range.
+Independent deviations of the cells would add up over a long range. Combs do not do that, so the fit would take them
+for smooth, and intervals of ranges would be too short.
 
-Gauss-Newton steps find the mode: g = start + E diag(..) E' A' v with v = S^-1 (o - U' x + A (g - start)), and u is
-(k + 1/x) A' v. The log-density of o at the mode is the evidence. S has a row for each number that was observed, not
-for each cell.
+**Cells that stand out** have a u_i with a variance k_i of their own; for most cells, u_i is 0. For a single cell with the
+information s = a' S^-1 a and the score q = a' S^-1 r (a its column of A, S without its own k), the variance that explains
+the data best is (q^2 - s)/s^2, as in sparse Bayesian learning (Tipping & Faul, 2003). Cells for which that raises the
+evidence by more than a price get it.
+
+Both enter as sums and not as exp(u): the channel adds up many cells, and of such a sum only the mean and the variance of
+the deviations matter, so that they can be integrated out. With A = U' (diag(x) - x x'/T), and B what z does to
+the cells, what was observed (`compressed`) is, for g near the mode,
+
+    o - U' x + A (g - start)  ~  N(0, S),     S = A (E diag(1/(lambda e + 1)) E' + diag(k + 1/x)) A' + U' B B' U + noise.
+
+Gauss-Newton steps find the mode: g = start + E diag(..) E' A' v with v = S^-1 (o - U' x + A (g - start)), u is
+(k + 1/x) A' v and z is B' U v. The log-density of o at the mode is the evidence. S has a row for each number that was
+observed, not for each cell.
 
 1/x is the relative variance of who happened to report: the ground is that of a population, and f counts people.
 Without it, intervals would be too short, and the fit would take the scatter of people for a rough ground.
-
-**Cells that stand out.** k is (e^(tau^2) - 1) for most cells. For a single cell with the information s = a' S^-1 a and
-the score q = a' S^-1 r (a its column of A, without its own k), the variance that explains the data best is
-(q^2 - s)/s^2, as in sparse Bayesian learning (Tipping & Faul, 2003). Cells for which that raises the evidence by more
-than a price get a variance of their own.
 """
 
 from __future__ import annotations
@@ -37,7 +47,7 @@ from scipy.special import ndtri
 from localdp.structures.base import Ground
 from localdp.structures.compressed import Compressed
 from localdp.structures.likelihood import Rows
-from localdp.structures.parts import MORE_DOUBT, Part
+from localdp.structures.parts import Part
 from localdp.types import Vector
 
 SLOWEST = 128
@@ -48,6 +58,13 @@ PRICE = 6.0
 
 MOVING = 3.0
 """h for a tau of 1: how many cells people move, in deviations."""
+
+SELDOM = 0.7
+"""The prior of h is proportional to (1 + 10 h)^-SELDOM. Where the counts do not tell whether people moved, moves of a
+cell still have a fifth of the weight of none; without the prior, smooth shapes are blurred for a comb nobody sees."""
+
+MORE_DOUBT = 1.05**2
+"""The variance of a sum of several cells is larger than computed by this: measured, not derived."""
 
 _SMALL = 320  # coefficients of which all eigenvectors are computed
 _STEPS, _LONGEST_STEP, _SETTLED, _NEARLY = 30, 3.0, 1e-3, 0.1
@@ -215,7 +232,7 @@ def channel_fit(
     own, best = usual, None
     for _ in range(_ROUNDS):
         part = ChannelPart(seen, ground, start, strength, moving, own, near)
-        part.evidence -= PRICE * np.count_nonzero(own > usual)
+        part.evidence -= PRICE * np.count_nonzero(own > usual) + SELDOM * float(np.log1p(10 * moving))
         if best is not None and not part.evidence > best.evidence:
             break
         best, near = part, part.eta
