@@ -37,7 +37,7 @@ POINTS_OF_FEW = 24
 LEAST_OF_FEW = 0.05
 """Fits of a few cells with less than this share of the largest weight are left out."""
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
-_BEGIN_TAU_OF_CHANNEL = 2
+_BEGIN_TAU_OF_CHANNEL = 2  # from large ones, a search may end where all is deviation and nothing is ground
 
 FitAt = Callable[[Point, Part | None], Part]
 
@@ -139,7 +139,7 @@ def _through_a_channel(ground: Ground, in_order: int, seen: Compressed, start: V
     def fit_at(point: Point, near: Part | None) -> Part:
         (strength,) = strengths_at(point, ground.strengths)
         try:
-            return channel_fit(seen, slow, start, strength, TAUS[point[-1]], getattr(near, "eta", start))
+            return channel_fit(seen, slow, start, strength, TAUS[point[-1]], near)
         except np.linalg.LinAlgError:
             return Unusable()
 

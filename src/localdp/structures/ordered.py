@@ -16,7 +16,8 @@ MOST_KNOTS = 1024
 KNOTS_OF_TURNS = 256
 """Third differences of more knots than this are too small for double precision."""
 
-_TURNS, _BENDS, _STEPS = 5000.0, 100.0, 4.0  # where the search for the strengths begins, for curves over the range from 0 to 1
+# Where the search for the strengths begins, for curves over the range from 0 to 1.
+_TURNS, _BENDS, _STEPS = 5000.0, 100.0, 4.0
 
 
 class Ordered(Structure):

@@ -145,8 +145,8 @@ def bounded_interval(value: float, variance: float, level: float, least: float, 
     """The interval of a sum with this mean and variance that lies between `least` and `largest`.
 
     It is that of a beta law between two bounds, of a gamma law above one, and otherwise Gaussian: all three are the
-    same where the sum is many deviations away from its bounds. Next to a bound, a variance that is very large beside the
-    mean would make a law whose mean lies outside of the interval; it is taken as smaller.
+    same where the sum is many deviations away from its bounds. Next to a bound, a variance that is very large beside
+    the mean would make a law whose mean lies outside of the interval; it is taken as smaller.
     """
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if variance <= 0:

@@ -13,19 +13,19 @@ known. Prices in fives, ages on fine cells and heaped minutes are like this. Cel
 Independent deviations of the cells would add up over a long range. Combs do not do that, so the fit would take them
 for smooth, and intervals of ranges would be too short.
 
-**Cells that stand out** have a u_i with a variance k_i of their own; for most cells, u_i is 0. For a single cell with the
-information s = a' S^-1 a and the score q = a' S^-1 r (a its column of A, S without its own k), the variance that explains
-the data best is (q^2 - s)/s^2, as in sparse Bayesian learning (Tipping & Faul, 2003). Cells for which that raises the
-evidence by more than a price get it.
+**Cells that stand out** have a u_i with a variance k_i of their own; for most cells, u_i is 0. For a single cell with
+the information s = a' S^-1 a and the score q = a' S^-1 r (a its column of A, S without its own k), the variance that
+explains the data best is (q^2 - s)/s^2, as in sparse Bayesian learning (Tipping & Faul, 2003). Cells for which that
+raises the evidence by more than a price get it.
 
-Both enter as sums and not as exp(u): the channel adds up many cells, and of such a sum only the mean and the variance of
-the deviations matter, so that they can be integrated out. With A = U' (diag(x) - x x'/T), and B what z does to
-the cells, what was observed (`compressed`) is, for g near the mode,
+Both enter as sums and not as exp(u): the channel adds up many cells, and of such a sum only the mean and the variance
+of the deviations matter, so that they can be integrated out. What was observed (`compressed`) is o = U f + noise. With
+A = U (diag(x) - x x'/T), and B for what z does to the cells, for g near the mode,
 
-    o - U' x + A (g - start)  ~  N(0, S),     S = A (E diag(1/(lambda e + 1)) E' + diag(k + 1/x)) A' + U' B B' U + noise.
+    o - U x + A (g - start)  ~  N(0, S),   S = A (E diag(1/(lambda e + 1)) E' + diag(k + 1/x)) A' + U B B' U' + noise.
 
-Gauss-Newton steps find the mode: g = start + E diag(..) E' A' v with v = S^-1 (o - U' x + A (g - start)), u is
-(k + 1/x) A' v and z is B' U v. The log-density of o at the mode is the evidence. S has a row for each number that was
+Gauss-Newton steps find the mode: g = start + E diag(..) E' A' v with v = S^-1 (o - U x + A (g - start)), u is
+(k + 1/x) A' v and z is B' U' v. The log-density of o at the mode is the evidence. S has a row for each number that was
 observed, not for each cell.
 
 1/x is the relative variance of who happened to report: the ground is that of a population, and f counts people.
@@ -115,6 +115,7 @@ class ChannelPart(Part):
     ) -> None:
         """`near` has the logarithms of frequencies at which the search begins."""
         self.seen, self.start, self.own, self.vectors = seen, start, own, ground.vectors
+        self.standing_out = np.zeros(start.size, np.bool_)
         self.moving, self.in_order = moving, ground.in_order
         self.spread = 1 / (strength * ground.eigenvalues + 1)
         self.strengths = (strength,)
@@ -224,32 +225,35 @@ class ChannelPart(Part):
 
 
 def channel_fit(
-    seen: Compressed, ground: SlowGround, start: Vector, strength: float, tau: float, near: Vector
+    seen: Compressed, ground: SlowGround, start: Vector, strength: float, tau: float, near: Part | None = None
 ) -> ChannelPart:
-    """The posterior for this strength and tau: which cells stand out is learnt in a few rounds."""
+    """The posterior for this strength and tau: which cells stand out is learnt in a few rounds, beginning `near` by."""
     moving = MOVING * tau
     usual = np.where(np.arange(start.size) < ground.in_order, 0.0, np.expm1(tau**2) + _LEAST_OWN)
-    own, best = usual, None
+    own, eta, best = usual, start, None
+    if isinstance(near, ChannelPart):
+        own, eta = np.where(near.standing_out, near.own, usual), near.eta
     for _ in range(_ROUNDS):
-        part = ChannelPart(seen, ground, start, strength, moving, own, near)
-        part.evidence -= PRICE * np.count_nonzero(own > usual) + SELDOM * float(np.log1p(10 * moving))
+        part = ChannelPart(seen, ground, start, strength, moving, own, eta)
+        part.standing_out = own > usual
+        part.evidence -= PRICE * np.count_nonzero(part.standing_out) + SELDOM * float(np.log1p(10 * moving))
         if best is not None and not part.evidence > best.evidence:
             break
-        best, near = part, part.eta
+        best, eta = part, part.eta
         more = _standing_out(part, usual)
         if (more == own).all():
             break
         own = more
     assert best is not None  # noqa: S101 (for the type checker)
     best.tau = float(np.log1p(np.sqrt(2) * moving)) if ground.in_order else tau
-    best.rho = float(np.count_nonzero(best.own > usual)) / start.size
+    best.rho = float(best.standing_out.mean())
     return best
 
 
 def _standing_out(part: ChannelPart, usual: Vector) -> Vector:
     """The variances of the cells, with those of a few more cells that stand out."""
     s, q = part.standing
-    own = part.own
+    own, out = part.own, part.standing_out
     variance = np.maximum(q**2 - s, 0.0) / np.maximum(s, 1e-300) ** 2
 
     def explained(k: Vector) -> Vector:
@@ -257,12 +261,13 @@ def _standing_out(part: ChannelPart, usual: Vector) -> Vector:
 
     gain = explained(variance) - explained(usual)
     others = usual + part.all_own - own + 2 * part.moving**2  # what the cell has like any other
-    gain[(variance < np.maximum(4 * others, 1.0)) | (q < 0) | (own > usual)] = 0.0
+    gain[(variance < np.maximum(4 * others, 1.0)) | (q < 0) | out] = 0.0
     peak = (gain >= np.append(gain[1:], 0.0)) & (gain >= np.append(0.0, gain[:-1]))
     found = np.flatnonzero((gain > PRICE) & peak)
-    if not found.size:
+    needless = out & (q**2 <= s)
+    if not found.size and not needless.any():
         return own
     chosen = found[np.argsort(-gain[found])][:_AT_ONCE]
-    more = np.where(own > usual, np.maximum(variance, usual + _LEAST_OWN), own)
+    more = np.where(out, np.where(needless, usual, np.maximum(variance, usual + _LEAST_OWN)), own)
     more[chosen] = variance[chosen]
     return np.asarray(more)
