@@ -30,11 +30,11 @@ from scipy.linalg import eigh
 from localdp.structures.likelihood import ChannelLikelihood
 from localdp.types import Vector
 
-MOST_NUMBERS = 256
-"""The most cosines among which directions are sought."""
+FEW_ENOUGH, WAVES = 256, 192
+"""Of more cells than `FEW_ENOUGH`, directions are sought among so many of the slowest cosines."""
 
 _STEPS = 60  # of expectation maximisation
-_LEAST = 1e-2  # directions that tell less than this about a cell that may hold twice as many people are left out
+_LEAST = 1e-3  # directions that tell less than this about a cell that may hold twice as many people are left out
 _LEAST_NOISE = 1e-2  # of the smallest 1/s; without it, the total that every table has anyway would count as observed
 _LITTLE = 0.1  # of the mean cell
 
@@ -57,7 +57,7 @@ class Compressed:
             f = f * (channel.T @ (counts / np.maximum(channel @ f, 1e-300)))
         f = np.maximum(f, 1e-9 * seen.n / seen.cells)
         root, unit = np.sqrt(channel @ f), np.sqrt(f + _LITTLE * seen.n / seen.cells)
-        waves = min(seen.cells, MOST_NUMBERS)
+        waves = seen.cells if seen.cells <= FEW_ENOUGH else WAVES
         basis = np.asarray(idct(np.eye(seen.cells, waves), type=2, norm="ortho", axis=0))
         scaled = (channel @ (unit[:, None] * basis)) / root[:, None]
         known, vectors = eigh(scaled.T @ scaled)

@@ -63,7 +63,7 @@ SELDOM = 0.7
 """The prior of h is proportional to (1 + 10 h)^-SELDOM. Where the counts do not tell whether people moved, moves of a
 cell still have a fifth of the weight of none; without the prior, smooth shapes are blurred for a comb nobody sees."""
 
-MORE_DOUBT = 1.05**2
+MORE_DOUBT = 1.1**2
 """The variance of a sum of several cells is larger than computed by this: measured, not derived."""
 
 _SMALL = 320  # coefficients of which all eigenvectors are computed
@@ -125,8 +125,8 @@ class ChannelPart(Part):
             self.slopes = self._by_logs(seen.directions)
             self.all_own = own + 1 / np.maximum(self.ground, _LEAST_PEOPLE)
             through, moves = self.slopes @ self.vectors, self._by_moves(seen.directions)
-            covariance = (through * self.spread) @ through.T + (self.slopes * self.all_own) @ self.slopes.T
-            covariance += moves @ moves.T + seen.noise
+            deviations = self._by_logs(self.slopes * self.all_own) + self._moved(moves)
+            covariance = (through * self.spread) @ through.T + deviations @ seen.directions.T + seen.noise
             self.factor = cholesky(covariance, lower=True, check_finite=False)
             away = seen.values - seen.directions @ self.ground + self.slopes @ (eta - start)
             self.scaled = solve_triangular(self.factor, away, lower=True, check_finite=False)
@@ -251,7 +251,7 @@ def channel_fit(
 
 
 def _standing_out(part: ChannelPart, usual: Vector) -> Vector:
-    """The variances of the cells, with those of a few more cells that stand out."""
+    """The variances of the cells: a few more stand out, and those that are not worth their price no longer do."""
     s, q = part.standing
     own, out = part.own, part.standing_out
     variance = np.maximum(q**2 - s, 0.0) / np.maximum(s, 1e-300) ** 2
@@ -260,11 +260,11 @@ def _standing_out(part: ChannelPart, usual: Vector) -> Vector:
         return np.asarray(0.5 * (q**2 * k / (1 + k * s) - np.log1p(k * s)))
 
     gain = explained(variance) - explained(usual)
+    needless = out & (gain < PRICE)
     others = usual + part.all_own - own + 2 * part.moving**2  # what the cell has like any other
     gain[(variance < np.maximum(4 * others, 1.0)) | (q < 0) | out] = 0.0
     peak = (gain >= np.append(gain[1:], 0.0)) & (gain >= np.append(0.0, gain[:-1]))
     found = np.flatnonzero((gain > PRICE) & peak)
-    needless = out & (q**2 <= s)
     if not found.size and not needless.any():
         return own
     chosen = found[np.argsort(-gain[found])][:_AT_ONCE]
