@@ -69,7 +69,7 @@ def structured(
         if through:
             begin = _BEGIN_TAU_OF_CHANNEL
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
-        everything.append(averaged(fit_at, len(ground.penalties), begin, most))
+        everything.append(averaged(fit_at, len(ground.penalties), begin, most, every_tau=through))
     found = joined(everything)
     return found if likelihood.cells > FEW else _finished(found)
 

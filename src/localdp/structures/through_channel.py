@@ -59,7 +59,7 @@ PRICE = 6.0
 MOVING = 3.0
 """h for a tau of 1: how many cells people move, in deviations."""
 
-SELDOM = 0.7
+SELDOM = 0.5
 """The prior of h is proportional to (1 + 10 h)^-SELDOM. Where the counts do not tell whether people moved, moves of a
 cell still have a fifth of the weight of none; without the prior, smooth shapes are blurred for a comb nobody sees."""
 
