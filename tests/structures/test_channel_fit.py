@@ -8,6 +8,8 @@ from localdp.structures import Ordered
 from localdp.structures.calibration import _start, channel_calibration
 from localdp.structures.compressed import Compressed
 from localdp.structures.likelihood import ChannelLikelihood
+from localdp.structures.ordered import KNOTS_OF_TURNS
+from localdp.structures.posterior import bounded_interval
 from localdp.structures.through_channel import MORE_DOUBT, ChannelPart, SlowGround
 
 
@@ -138,3 +140,40 @@ def test_many_cells_find_the_same_vectors_by_iteration(monkeypatch):
     np.testing.assert_allclose(iterated.eigenvalues, direct.eigenvalues, rtol=1e-6, atol=1e-6)
     both = [(slow.vectors / (slow.eigenvalues + 1)) @ slow.vectors.T for slow in (direct, iterated)]
     np.testing.assert_allclose(both[1], both[0], rtol=1e-5, atol=1e-6)
+
+
+def test_the_smoothest_ground_leaves_normal_curves_free():
+    """Its limit is a normal distribution, so squares of the place cost nothing, and cubes do."""
+    smooth, steps, turning = Ordered(apart=1).channel_grounds(60)
+    assert (smooth.coefficients, steps.coefficients) == (60, 60)
+    place = np.append(np.arange(59) / 58, 0.0)
+    penalty = turning.penalties[0].toarray()
+    assert abs(place**2 @ penalty @ place**2) < 1e-12
+    assert place**3 @ penalty @ place**3 > 1e-8
+    assert Ordered().channel_grounds(2000)[2].coefficients == KNOTS_OF_TURNS
+
+
+def test_compressed_counts_keep_the_cells_that_hold_people():
+    """Nearly without noise, a comb is found again: the numbers kept were once those of its empty cells."""
+    held = np.where(np.arange(256) % 3 == 0, 300, 0)
+    mechanism = SquareWave(256, 8.0)
+    counts = mechanism.simulate(held, 1).astype(float)
+    posterior = channel_calibration(Ordered(), counts, mechanism._outcome_law.T).posterior
+    away = np.abs(np.cumsum(posterior.means()) - np.cumsum(held)).max() / held.sum()
+    assert away < 0.005
+
+
+@pytest.mark.parametrize(
+    ("value", "variance", "bounds"),
+    [(0.02, 0.0195, (0.0, 1.0)), (0.98, 0.0195, (0.0, 1.0)), (0.01, 1.0, (0.0, np.inf)), (-0.01, 1.0, (-np.inf, 0.0))],
+)
+def test_an_interval_next_to_a_bound_holds_the_mean(value, variance, bounds):
+    low, high = bounded_interval(value, variance, 0.9, *bounds)
+    assert bounds[0] <= low < value < high <= bounds[1]
+
+
+def test_a_sum_that_seems_impossible_still_has_a_width():
+    """Means are approximate: one beyond a bound says that the sum is near it, not that nothing is in doubt."""
+    assert bounded_interval(-0.1, 0.04, 0.9, 0.0, 1.0) == pytest.approx((0.0, 0.329), abs=1e-3)
+    assert bounded_interval(1.1, 0.04, 0.9, 0.0, 1.0) == pytest.approx((0.671, 1.0), abs=1e-3)
+    assert bounded_interval(1.1, 0.0, 0.9, 0.0, 1.0) == (1.0, 1.0)
