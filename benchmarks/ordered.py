@@ -192,10 +192,12 @@ def coverage(args: argparse.Namespace) -> None:
     print(f"Share of 90% intervals that hold, {args.runs} runs, seed {args.seed}.\n")
     print("cells  people  answers      eps  mech    mean  percentiles  ranges")
     every = []
-    for cells, people in ((5, 500), (24, 5_000), (101, 20_000), (256, 100_000)):
+    people_of = {5: 500, 24: 5_000, 101: 20_000, 256: 100_000}
+    for cells in args.sizes:
+        people = people_of.get(cells, 100 * cells)
         for name in ("hill", "falling", "equal", "spiky"):
             for epsilon in args.epsilons:
-                plan, inside = ldp.Plan(ldp.Scale(1, cells), "auto", epsilon), []
+                plan, inside = ldp.Plan(ldp.Scale(1, cells), args.mechanism, epsilon), []
                 for _ in range(args.runs):
                     if name == "equal":
                         shares = np.eye(cells)[cells // 2]
@@ -253,6 +255,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+")
     parser.add_argument("--seed", type=int, default=20261118)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--mechanism", default="auto", help="of the plans whose coverage is measured")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 24, 101, 256], help="cells, for the coverage")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--speed", action="store_true")
     args = parser.parse_args()
