@@ -87,3 +87,15 @@ def test_the_summary_is_made_of_the_single_figures(ages):
     assert found["90th percentile"] == cal.percentile(90, 0.8)
     with pytest.raises(InvalidInputError):
         cal.summary(1.5)
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "wave"])
+def test_a_range_that_nobody_is_in_may_be_empty(mechanism):
+    """All 500 people say 3: intervals of the ranges without them begin at nobody, and of those with them end at all."""
+    held = np.array([0, 0, 500, 0, 0])
+    cal = ldp.Plan(ldp.Scale(1, 5), mechanism, 1.0).simulate(held, seed=1).estimate().calibrate()
+    assert cal.share_between(1, 2).low == 0.0
+    assert cal.share_between(4, 5).low == 0.0
+    assert cal.share_between(3, 5).high == 1.0
+    low = cal.share_between(1, 4).low * 500
+    assert low == pytest.approx(round(low))

@@ -20,6 +20,8 @@ from localdp.validation import checked_level, checked_number, shown
 _SUMMED_UP = (10, 25, 75, 90)
 """The percentiles of a summary, beside the median."""
 
+_NEARLY_WHOLE = 1e-6  # of a person
+
 
 class Placed:
     """Frequencies of cells that have places on a scale: mean, percentiles and shares of ranges.
@@ -65,10 +67,12 @@ class Placed:
         """The share of all people who reported a number from `low` to `high`, both included: from 0 to 1.
 
         A range of bins begins where a bin begins and ends where one ends. Of bins over whole numbers, such as
-        [5, 10), the end may also be given as its last whole number, 9.
+        [5, 10), the end may also be given as its last whole number, 9. The ends of the interval are whole people:
+        otherwise one that begins at a thousandth of a person would not hold a range that nobody is in.
         """
         found = self.ordered.amount(*self._range(low, high), checked_level(level))
-        value, low_end, high_end = np.clip([found.value, found.low, found.high], 0, self.n).tolist()
+        ends = math.floor(found.low + _NEARLY_WHOLE), math.ceil(found.high - _NEARLY_WHOLE)
+        value, low_end, high_end = np.clip([found.value, *ends], 0, self.n).tolist()
         return Quantity(value / self.n, low_end / self.n, high_end / self.n, found.level)
 
     def summary(self, level: float = INTERVALS) -> dict[str, Quantity]:

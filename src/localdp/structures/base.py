@@ -107,6 +107,10 @@ class Structure(ABC):
         del variances
         return self.grounds(estimates.size)
 
+    def channel_grounds(self, cells: int) -> tuple[Ground, ...]:
+        """The grounds that are averaged where counts come through a channel that mixes the cells."""
+        return self.grounds(cells)
+
     def in_order(self, cells: int) -> int:
         """How many of the first cells have an order."""
         del cells

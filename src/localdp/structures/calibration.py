@@ -39,6 +39,7 @@ LEAST_OF_FEW = 0.05
 """Fits of a few cells with less than this share of the largest weight are left out."""
 _STRIDE_OF_MANY = 2
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
+_BEGIN_TAU_OF_CHANNEL = 2  # from large ones, a search may end where all is deviation and nothing is ground
 
 FitAt = Callable[[Point, Part | None], Part]
 
@@ -53,6 +54,7 @@ def structured(
     structure.check(likelihood.cells)
     everything = []
     compressed = Compressed.of(likelihood) if isinstance(likelihood, ChannelLikelihood) else None
+    through = compressed is not None and likelihood.cells > FEW
     for ground in _grounds(structure, likelihood):
         start = _start(ground, total if total is not None else float(likelihood.guess.sum()))
         if likelihood.cells <= FEW:
@@ -60,13 +62,16 @@ def structured(
         elif isinstance(likelihood, CellLikelihood):
             fit_at = _cell_by_cell(_field(ground, dense), likelihood, start, total)
         elif compressed is not None and len(ground.penalties) == 1:
-            fit_at = _through_a_channel(ground, compressed, start)
+            fit_at = _through_a_channel(ground, structure.in_order(likelihood.cells), compressed, start)
         else:
             fit_at = _around_the_mode(Field(ground), likelihood, start, total)
         many = likelihood.cells > MANY
         begin, most = (_BEGIN_TAU_OF_MANY, _points(likelihood.cells)) if many else (_BEGIN_TAU, MOST_POINTS)
+        if through:
+            begin = _BEGIN_TAU_OF_CHANNEL
         most = POINTS_OF_FEW if likelihood.cells <= FEW else most
-        everything.append(averaged(fit_at, len(ground.penalties), begin, most, _STRIDE_OF_MANY if many else 1))
+        stride = _STRIDE_OF_MANY if many else 1
+        everything.append(averaged(fit_at, len(ground.penalties), begin, most, stride, every_tau=through))
     found = joined(everything)
     return found if likelihood.cells > FEW else _finished(found)
 
@@ -79,8 +84,10 @@ def _finished(found: Averaged[Part]) -> Averaged[Part]:
 
 
 def _grounds(structure: Structure, likelihood: Likelihood) -> tuple[Ground, ...]:
-    if isinstance(likelihood, CellLikelihood) and likelihood.cells > FEW:
+    if likelihood.cells > FEW and isinstance(likelihood, CellLikelihood):
         return structure.grounds_of(*likelihood.gaussian())
+    if likelihood.cells > FEW and isinstance(likelihood, ChannelLikelihood):
+        return structure.channel_grounds(likelihood.cells)
     return structure.grounds(likelihood.cells)
 
 
@@ -141,14 +148,14 @@ def _around_the_mode(field: Field, likelihood: Likelihood, start: Vector, total:
     return fit_at
 
 
-def _through_a_channel(ground: Ground, seen: Compressed, start: Vector) -> FitAt:
+def _through_a_channel(ground: Ground, in_order: int, seen: Compressed, start: Vector) -> FitAt:
     """Fits where counts come through a channel."""
-    slow = SlowGround.of(ground)
+    slow = SlowGround.of(ground, in_order)
 
     def fit_at(point: Point, near: Part | None) -> Part:
         (strength,) = strengths_at(point, ground.strengths)
         try:
-            return channel_fit(seen, slow, start, strength, TAUS[point[-1]], getattr(near, "eta", start))
+            return channel_fit(seen, slow, start, strength, TAUS[point[-1]], near)
         except np.linalg.LinAlgError:
             return Unusable()
 

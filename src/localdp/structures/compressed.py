@@ -6,11 +6,13 @@ whom draws an outcome, the counts have the covariance
     D - M diag(f) M',        D = diag(M f).
 
 M f is a smoothed version of f, and well known long before f is: a few steps of expectation maximisation give f and M f
-well enough for the covariance. The score z = M' D^-1 c then has the mean K f, with K = M' D^-1 M. Let U have the
-leading eigenvectors of K as columns, with eigenvalues s. What the counts say about f is, up to directions that they
-say next to nothing about,
+well enough for the covariance. The score z = M' D^-1 c then has the mean K f, with K = M' D^-1 M. Cells are measured in
+units of their own scatter: with W = diag(sqrt(f + a little)), let V have the leading eigenvectors of W K W as columns,
+and s their eigenvalues. What the counts say about f is, up to directions that they say next to nothing about,
 
-    o = z U / s  =  U' f + noise,        Cov(noise) = diag(1/s) - U' diag(f) U.
+    o = V' W z / s  =  V' W^-1 f + noise,        Cov(noise) = diag(1/s) - V' W^-1 diag(f) W^-1 V.
+
+In people, and not in units of their scatter, the leading directions would be those of the emptiest cells.
 
 A channel that mixes neighbours tells of slow changes only, so for many cells the eigenvectors are sought among the
 slowest cosines.
@@ -28,12 +30,13 @@ from scipy.linalg import eigh
 from localdp.structures.likelihood import ChannelLikelihood
 from localdp.types import Vector
 
-MOST_WAVES, MOST_NUMBERS = 256, 192
-"""The most cosines among which directions are sought, and the most directions that are kept."""
+FEW_ENOUGH, WAVES = 256, 192
+"""Of more cells than `FEW_ENOUGH`, directions are sought among so many of the slowest cosines."""
 
 _STEPS = 60  # of expectation maximisation
-_LEAST = 1e-9  # directions of which less than this share of the largest information is known are left out
+_LEAST = 1e-3  # directions that tell less than this about a cell that may hold twice as many people are left out
 _LEAST_NOISE = 1e-2  # of the smallest 1/s; without it, the total that every table has anyway would count as observed
+_LITTLE = 0.1  # of the mean cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +56,15 @@ class Compressed:
         for _ in range(_STEPS):
             f = f * (channel.T @ (counts / np.maximum(channel @ f, 1e-300)))
         f = np.maximum(f, 1e-9 * seen.n / seen.cells)
-        root = np.sqrt(channel @ f)
-        waves = min(seen.cells, MOST_WAVES)
+        root, unit = np.sqrt(channel @ f), np.sqrt(f + _LITTLE * seen.n / seen.cells)
+        waves = seen.cells if seen.cells <= FEW_ENOUGH else WAVES
         basis = np.asarray(idct(np.eye(seen.cells, waves), type=2, norm="ortho", axis=0))
-        scaled = (channel @ basis) / root[:, None]
+        scaled = (channel @ (unit[:, None] * basis)) / root[:, None]
         known, vectors = eigh(scaled.T @ scaled)
-        kept = np.flatnonzero(known > _LEAST * known[-1])[-MOST_NUMBERS:]
+        kept = np.flatnonzero(known > _LEAST * min(1.0, seen.cells / seen.n))
         known, vectors = known[kept], vectors[:, kept]
-        values = vectors.T @ (scaled.T @ (counts / root)) / known
-        directions = np.ascontiguousarray((basis @ vectors).T)
+        weights = (scaled @ vectors / known).T / root
+        values, directions = weights @ counts, weights @ channel
         noise = np.diag(1 / known) - (directions * f) @ directions.T
         sizes, axes = eigh(noise)
         noise = (axes * np.maximum(sizes, _LEAST_NOISE / known[-1])) @ axes.T

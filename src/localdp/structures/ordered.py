@@ -13,7 +13,11 @@ from localdp.validation import LARGEST_SIZE, checked_amount
 MOST_KNOTS = 1024
 """The ground of more cells than twice this is a line between so many knots."""
 
-_BENDS, _STEPS = 100.0, 4.0  # where the search for the strengths begins, for curves over the range from 0 to 1
+KNOTS_OF_TURNS = 256
+"""Third differences of more knots than this are too small for double precision."""
+
+# Where the search for the strengths begins, for curves over the range from 0 to 1.
+_TURNS, _BENDS, _STEPS = 5000.0, 100.0, 4.0
 
 
 class Ordered(Structure):
@@ -58,6 +62,19 @@ class Ordered(Structure):
             return (smooth,)
         return smooth, self._ground(ordered, knots, self._penalty(knots, 1), knots / _STEPS)
 
+    def channel_grounds(self, cells: int) -> tuple[Ground, ...]:
+        """These two, and a very smooth curve whose third differences are small: the limit is a normal distribution.
+
+        Counts through a channel that mixes neighbours tell of little but slow changes, which such a curve describes
+        well. Estimates of single cells are closer to the other two.
+        """
+        ordered = cells - self.apart
+        knots = min(ordered, KNOTS_OF_TURNS)
+        if ordered < 4:
+            return self.grounds(cells)
+        turning = self._ground(ordered, knots, self._penalty(knots, 3), knots**5 / _TURNS)
+        return (*self.grounds(cells), turning)
+
     def ground(self, cells: int) -> Ground:
         """The smooth curve."""
         return self.grounds(cells)[0]
@@ -98,7 +115,7 @@ class Ordered(Structure):
 
 def _squared_differences(cells: int, order: int, circular: bool) -> Matrix:
     """D'D, where D takes differences of this order between neighbours."""
-    signs = np.array([-1.0, 1.0] if order == 1 else [1.0, -2.0, 1.0])
+    signs = np.array({1: [-1.0, 1.0], 2: [1.0, -2.0, 1.0], 3: [-1.0, 3.0, -3.0, 1.0]}[order])
     rows = cells if circular and cells > order else cells - order
     every = np.arange(rows)
     columns = (every[:, None] + np.arange(order + 1)) % cells

@@ -16,6 +16,7 @@ from localdp.structures.marginals import Marginals
 from localdp.structures.parts import Part
 from localdp.types import Places, Vector
 
+_LEAST_SHAPE = 0.15  # of the gamma law of a sum near its bound
 _CHUNK = 1 << 22  # numbers handled together, at most
 _SLACK = 1e-9  # a bound that misses a whole number by this much is that whole number
 
@@ -144,14 +145,21 @@ def bounded_interval(value: float, variance: float, level: float, least: float, 
     """The interval of a sum with this mean and variance that lies between `least` and `largest`.
 
     It is that of a beta law between two bounds, of a gamma law above one, and otherwise Gaussian: all three are the
-    same where the sum is many deviations away from its bounds.
+    same where the sum is many deviations away from its bounds. Next to a bound, a variance that is very large beside
+    the mean would make a law whose mean lies outside of the interval; it is taken as smaller.
     """
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if variance <= 0 or not least < value < largest:
+    if variance <= 0:
         inside = min(max(value, least), largest)
         return inside, inside
     deviation = variance**0.5
-    away = min(value - least, largest - value) / deviation
+    if not least < value < largest:  # a Gaussian, of which only what lies on the possible side counts
+        reach = deviation * float(ndtri((1 + level) / 2))
+        return (least, min(least + reach, largest)) if value <= least else (max(largest - reach, least), largest)
+    nearest = min(value - least, largest - value)
+    variance = min(variance, nearest**2 / _LEAST_SHAPE)
+    deviation = variance**0.5
+    away = nearest / deviation
     if away > 30:
         found = value + deviation * ndtri(tails)
     elif np.isinf(largest):

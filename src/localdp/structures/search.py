@@ -63,11 +63,18 @@ def strengths_at(point: Point, begin: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def averaged(
-    fit_at: Callable[[Point, F | None], F], strengths: int, begin_tau: int, most: int = MOST_POINTS, stride: int = 1
+    fit_at: Callable[[Point, F | None], F],
+    strengths: int,
+    begin_tau: int,
+    most: int = MOST_POINTS,
+    stride: int = 1,
+    *,
+    every_tau: bool = False,
 ) -> Averaged[F]:
     """The fits that matter; `fit_at(point, near)` fits at a point, where `near` is a fit nearby or None.
 
-    Where only a few fits can be made, strengths are changed by `stride` steps at first.
+    Where only a few fits can be made, strengths are changed by `stride` steps at first. With `every_tau`, each tau that
+    matters is looked at, however far from the best: where the data hardly tell of tau, all of them do.
     """
     found: dict[Point, F] = {}
 
@@ -99,6 +106,12 @@ def averaged(
         if value(point) > best - MATTERS / 2:
             for further in _around(point):
                 value(further)
+    for step in (1, -1) if every_tau else ():
+        along = _moved(here, strengths, step)
+        while value(along) > best - MATTERS / 2:
+            for beside in _around(along):
+                value(beside)
+            along = _moved(along, strengths, step)
     kept = [fit for fit in found.values() if fit.settled and fit.evidence > best - MATTERS]
     if not kept:
         kept = [max(found.values(), key=lambda fit: fit.evidence)]
