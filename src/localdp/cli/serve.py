@@ -99,7 +99,7 @@ def command(
         shoppers = Demo(service, address)
         shoppers.fill()
         shoppers.start()
-        typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
+    typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
     typer.echo(f"listening at {address}")
     try:
         run(service, listening)

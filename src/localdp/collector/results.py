@@ -62,17 +62,20 @@ class Results:
         if segment is not None and segment not in kept.terms.segments:
             listed = ", ".join(kept.terms.segments) or "there are none"
             raise invalid(f'"segment" is one of the labels that this {kept.study.what} lists: {listed}')
-        tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), [], 0
+        tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), list[str](), 0
+        least = max(kept.terms.minimum, 1)
         for part in kept.study.parts():
             aggregate, released = self.answering.released(self.collections.by_part(kept.id, part.key), segment)
             n += aggregate.n
             if not aggregate.n:
-                waiting.append(part.key)
+                waiting.append(f"{part.key} {released.held_back:,} of {least:,}")
             tally = tally.counting(part, aggregate)
             digest.update(f"{aggregate.n} {released.suspect} ".encode() + aggregate.counts.tobytes())
         if not n:
+            whose = "" if segment is None else f" for the label {segment}"
             raise TooFewReportsError(
-                f"no part of this {kept.study.what} has {max(kept.terms.minimum, 1):,} reports yet: wait for more"
+                f"no part of this {kept.study.what} has {least:,} reports{whose} yet ({'; '.join(waiting)}): wait for "
+                "more. A day with fewer is released when it is over, together with others like it"
             )
         with self._lock:
             found = self._together.get(digest.hexdigest())
@@ -85,7 +88,7 @@ class Results:
                 tables = found.tables() if given is None else _given(found, *given)
             except InvalidInputError as error:
                 raise invalid(str(error)) from None
-        held = f"not released yet, because they have too few reports: {', '.join(waiting)}"
+        held = f"not released yet, because they have too few reports: {'; '.join(waiting)}"
         return n, tables, (*getattr(found, "notes", ()), *((held,) if waiting else ()))
 
 
