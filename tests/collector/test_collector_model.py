@@ -111,7 +111,7 @@ class Collector(RuleBasedStateMachine):
         collection = self.service.collections.find(PLAN.fingerprint)
         self.database.fails = fails
         try:
-            self.service.folder.fold(collection)
+            self.service.folder.fold(collection, 60.0)
         except StorageError:
             assert fails
         self.database.fails = None

@@ -126,7 +126,7 @@ def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate)
     (warning,) = answer.warnings
     assert warning.startswith("3 reports look forged, and are left out; suspects=in counts those that are released")
     assert warning.endswith("Together they can add at most 6.94 users to one item")
-    document = answer.document()
+    document = answer.content()
     assert document["suspect_reports"] == 3
     assert (document["released"]["n_without_suspects"], document["released"]["n_with_suspects"]) == (10_000, 10_003)
 

@@ -67,7 +67,7 @@ def test_the_numbers_of_a_period_are_those_of_the_joint_history(days):
     shown = [days[_day(day)] if day in (1, 2, 6, 9) else empty for day in range(1, 10)]
     second = ldp.history(shown)[1]
     low, high = second.interval(0.8)
-    series = answer.document()["series"][0]
+    series = answer.content()["series"][0]
     assert series["frequency"][1] == pytest.approx(second.frequencies[1], abs=6e-4)
     assert (series["low"][1], series["high"][1]) == pytest.approx((low[1], high[1]), abs=6e-4)
     assert series["share"][1] == pytest.approx(second.shares[1], abs=6e-7)
@@ -76,9 +76,9 @@ def test_the_numbers_of_a_period_are_those_of_the_joint_history(days):
 
 def test_the_lines_agree_with_the_table_of_the_same_reports(days):
     full = {day: aggregate for day, aggregate in days.items() if aggregate.n == 1_000}
-    series = answer_history(PLAN, full, minimum=100).document()["series"]
+    series = answer_history(PLAN, full, minimum=100).content()["series"]
     whole = merged(PLAN, full.values())
-    table = answer_estimates(whole).document()["items"]
+    table = answer_estimates(whole).content()["items"]
     for line in series:
         shown = [share for share in line["share"] if share is not None]
         assert np.mean(shown) == pytest.approx(table["share"][table["item"].index(line["item"])], abs=1e-5)
@@ -89,7 +89,7 @@ def test_days_of_the_same_people_are_recognised_by_their_noise():
     day = plan.simulate([50] * 60, seed=1)
     answer = answer_history(plan, {_day(1): day, _day(2): day, _day(3): day}, minimum=100)
     assert "same people" in answer.remarks[0]
-    widths = np.array(answer.document()["series"][0]["share_high"]) - answer.document()["series"][0]["share_low"]
+    widths = np.array(answer.content()["series"][0]["share_high"]) - answer.content()["series"][0]["share_low"]
     low, high = day.estimate().calibrate(warn=False).interval(0.9)
     assert widths.mean() > 0.8 * float((high - low).mean()) / day.n
 
@@ -106,7 +106,7 @@ def test_what_was_fitted_is_remembered_until_counts_change_or_others_take_its_pl
     assert kept(second).n == 1_000
     assert kept(first) is not one  # three others came after it
     answer = answer_history(PLAN, days, minimum=100, fit=Remembering())
-    assert answer.document() == answer_history(PLAN, days, minimum=100).document()
+    assert answer.rendered("json") == answer_history(PLAN, days, minimum=100).rendered("json")
 
 
 def test_without_items_the_most_frequent_are_shown(days):
@@ -120,7 +120,7 @@ def test_weeks_merge_their_days_and_are_cut_at_the_ends_of_the_range(days):
     assert overview["from"] == ["2026-11-01", "2026-11-02", "2026-11-09"]
     assert overview["to"] == ["2026-11-01", "2026-11-08", "2026-11-09"]
     assert overview["n"].tolist() == [1_000, 2_005, 1_000]
-    raw = answer.document()["series"][0]["raw"][1]
+    raw = answer.content()["series"][0]["raw"][1]
     whole = sum(days[_day(day)].estimate().frequencies[0] for day in (2, 3, 6))
     assert raw == pytest.approx(whole, abs=6e-4)
 

@@ -8,7 +8,7 @@ import pytest
 import localdp as ldp
 from localdp.collector.answers.fitted import NUMBERS, fit
 from localdp.collector.answers.prior import answer_prior
-from localdp.collector.answers.progress import answer_progress
+from localdp.collector.answers.progress import ProgressAnswer
 from localdp.collector.answers.rendering import for_spreadsheets, without_apostrophe
 from localdp.table import Table
 
@@ -60,6 +60,6 @@ def test_an_apostrophe_is_put_before_formulas_and_taken_away_again(text):
 
 def test_progress_names_the_reports_that_are_missing_even_without_a_minimum():
     plan = ldp.Plan(8, epsilon=2.0)
-    assert answer_progress(plan, 0, minimum=0).sentences[0].startswith("1 more report is needed")
-    assert "needed" not in answer_progress(plan, 1, minimum=1).sentences[0]
-    assert answer_progress(plan, 40, minimum=50).sentences[0].startswith("10 more reports are needed")
+    assert ProgressAnswer(plan, 0, minimum=0).sentences[0].startswith("1 more report is needed")
+    assert "needed" not in ProgressAnswer(plan, 1, minimum=1).sentences[0]
+    assert ProgressAnswer(plan, 40, minimum=50).sentences[0].startswith("10 more reports are needed")

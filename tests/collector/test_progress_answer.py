@@ -7,13 +7,13 @@ import json
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers.progress import answer_progress
+from localdp.collector.answers.progress import ProgressAnswer
 
 
 def test_precision_now_is_that_of_the_estimates():
     plan = ldp.Plan(200, "oue", 1.0)
     estimate = plan.simulate([500] * 200, seed=1).estimate()
-    answer = answer_progress(plan, 100_000, minimum=10)
+    answer = ProgressAnswer(plan, 100_000, minimum=10)
     assert answer.now.std_error == pytest.approx(estimate.std_error)
     assert answer.now.std_error_share == pytest.approx(estimate.std_error / 100_000)
     assert answer.now.threshold == pytest.approx(estimate.significance_threshold(), rel=0.01)
@@ -26,7 +26,7 @@ def test_precision_now_is_that_of_the_estimates():
 
 def test_an_item_at_the_visible_share_is_seen_nine_times_in_ten():
     plan = ldp.Plan(50, "oue", 1.0)
-    share = answer_progress(plan, 20_000).now.visible_share
+    share = ProgressAnswer(plan, 20_000).now.visible_share
     held = round(share * 20_000)
     seen = 0
     for seed in range(400):
@@ -36,7 +36,7 @@ def test_an_item_at_the_visible_share_is_seen_nine_times_in_ten():
 
 
 def test_before_the_first_report_the_answer_says_what_some_would_give():
-    document = json.loads(json.dumps(answer_progress(ldp.Plan(9, epsilon=1.0), 0, minimum=50).document()))
+    document = json.loads(json.dumps(ProgressAnswer(ldp.Plan(9, epsilon=1.0), 0, minimum=50).document()))
     assert document["now"] is None
     assert document["fake_users"] is None
     assert document["released"] is False
@@ -45,7 +45,7 @@ def test_before_the_first_report_the_answer_says_what_some_would_give():
 
 
 def test_the_document_says_what_forged_reports_do():
-    document = answer_progress(ldp.Plan(100, "oue", 1.0), 10_000, suspect=2).document()
+    document = ProgressAnswer(ldp.Plan(100, "oue", 1.0), 10_000, suspect=2).document()
     assert document["suspect_reports"] == 2
     assert document["fake_users"]["needed"] == 61
     assert {"oue", "grr", "llh"} <= {other["mechanism"] for other in document["fake_users"]["mechanisms"]}
@@ -53,7 +53,7 @@ def test_the_document_says_what_forged_reports_do():
 
 
 def test_where_nothing_is_visible_the_answer_says_so():
-    answer = answer_progress(ldp.Plan(1_000, "oue", 0.1), 5)
+    answer = ProgressAnswer(ldp.Plan(1_000, "oue", 0.1), 5)
     assert answer.now.visible_share is None
     assert any("no item stands out" in sentence for sentence in answer.sentences)
 
@@ -61,6 +61,6 @@ def test_where_nothing_is_visible_the_answer_says_so():
 @pytest.mark.parametrize("once", [None, 0.5])
 def test_every_kind_of_plan_has_progress(once):
     plan = ldp.Plan(30, "auto", 2.0, once=once)
-    document = answer_progress(plan, 1).document()
+    document = ProgressAnswer(plan, 1).document()
     assert document["now"]["reports"] == 1
     assert document["fake_users"]["needed"] >= 1

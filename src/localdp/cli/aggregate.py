@@ -10,13 +10,13 @@ import typer
 
 from localdp.cli import questionnaires
 from localdp.cli.options import Force, PlanFile, among
+from localdp.engines import ENGINES
 from localdp.reading import one_of
 
 if TYPE_CHECKING:
     from localdp.engines.base import CountedFiles
     from localdp.plan import Aggregate, Plan
 
-ENGINES = ("local", "dask", "spark")
 BAD = ("fail", "skip")
 _NAMED = 6  # files that are named one by one in what is printed
 

@@ -10,24 +10,25 @@ from typing import Annotated
 import typer
 
 from localdp.cli.signals import received
-
-_DATABASE = "localdp.db"
+from localdp.collector.settings import GIBIBYTE, Settings
 
 
 def command(
     db: Annotated[
         str, typer.Option(help="The database: a file of SQLite, or postgresql://host/name.", envvar="LOCALDP_DB")
-    ] = _DATABASE,
+    ] = Settings.database,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 8321,
     keep_days: Annotated[
         int | None,
         typer.Option(help="Drop raw uploads so many days after they were counted.", min=0, show_default="keep all"),
     ] = None,
-    most_body: Annotated[int, typer.Option(help="The longest body of a request, in bytes.", min=1024)] = 8 << 20,
+    most_body: Annotated[
+        int, typer.Option(help="The longest body of a request, in bytes.", min=1024)
+    ] = Settings.most_body,
     most_reports: Annotated[
         int, typer.Option(help="Reports in one upload to a plan that needs no token, at most.", min=1)
-    ] = 100_000,
+    ] = Settings.most_reports,
     rate: Annotated[
         float,
         typer.Option(
@@ -35,22 +36,22 @@ def command(
             "64 KiB of a body count as one; 0 means no limit.",
             min=0.0,
         ),
-    ] = 200.0,
+    ] = Settings.rate,
     day_gib: Annotated[
         float, typer.Option(help="GiB of uploads that a plan takes on one day; 0 means no limit.", min=0.0)
-    ] = 4.0,
+    ] = Settings.day_bytes / GIBIBYTE,
     plan_gib: Annotated[
         float, typer.Option(help="GiB of uploads that are kept of a plan; 0 means no limit.", min=0.0)
-    ] = 40.0,
+    ] = Settings.plan_bytes / GIBIBYTE,
     database_gib: Annotated[
         float, typer.Option(help="GiB of the database, beyond which no uploads are taken; 0: no limit.", min=0.0)
-    ] = 200.0,
+    ] = Settings.database_bytes / GIBIBYTE,
     publish_every: Annotated[
         float,
         typer.Option(
             help="Seconds between two refreshes of the tables that SQL reads, and of the feed; 0 means never.", min=0.0
         ),
-    ] = 60.0,
+    ] = Settings.publish_every,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Show a plan with simulated users, in a database that is thrown away at the end."),
@@ -70,10 +71,9 @@ def command(
     try:
         from localdp.collector.server import bound, run
         from localdp.collector.service import Service
-        from localdp.collector.settings import Settings
     except ModuleNotFoundError as error:
         raise MissingPackageError.of_extra("a collector", str(error.name), "collector") from None
-    if demo and db != _DATABASE:
+    if demo and db != Settings.database:
         raise InvalidInputError("--demo has a database of its own, which is thrown away: leave out --db")
     listening = bound(host, port)
     if demo:
@@ -81,7 +81,7 @@ def command(
         db = os.path.join(folder.name, "demo.db")  # noqa: PTH118
     limits = {"most_body": most_body, "most_reports": most_reports}
     quotas = {
-        f"{name}_bytes": int(gib * 2**30)
+        f"{name}_bytes": int(gib * GIBIBYTE)
         for name, gib in (("day", day_gib), ("plan", plan_gib), ("database", database_gib))
     }
     service = Service(

@@ -20,7 +20,7 @@ from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer,
 from localdp.collector.answers.fitted import Fitted, Remembering, merged
 from localdp.collector.answers.history import answer_history
 from localdp.collector.answers.prior import answer_prior
-from localdp.collector.answers.progress import answer_progress
+from localdp.collector.answers.progress import ProgressAnswer
 from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
 from localdp.collector.answers.released import Blocks, Released
 from localdp.collector.answers.rendering import Rendered
@@ -164,8 +164,7 @@ class Answering:
         with self._database.reading() as session:
             seen = _seen(session, collection, None, None, None)
         minimum, shown = collection.terms.minimum, seen.released.shown
-        answer = answer_progress(collection.plan, reports, minimum=minimum, suspect=suspect, shown=shown)
-        return answer.document()
+        return ProgressAnswer(collection.plan, reports, minimum, suspect, shown).document()
 
     def _count(self, collection: Collection) -> float | None:
         """Count what waits, as far as there is time, and release what is due.

@@ -48,14 +48,6 @@ _LONG = 1.0  # seconds after which a piece was too large
 _log = logging.getLogger("localdp.collector")
 
 
-@dataclass(frozen=True)
-class Folded:
-    """What one piece of counting did: how many uploads, and whether more may wait."""
-
-    uploads: int
-    more: bool
-
-
 @dataclass(frozen=True, eq=False)
 class CountedDay:
     """The counts of the uploads of a day: of those that look honest, and of those that do not (None if all do)."""
@@ -67,7 +59,7 @@ class CountedDay:
 
 
 class Folder:
-    """The threads that count. `fold` can be called from other threads too, for an answer that is up to date."""
+    """The threads that count. `fold_all` is called from other threads too, for an answer that is up to date."""
 
     def __init__(
         self, database: Database, writer: Writer, collections: Collections, metrics: Metrics, every: float
@@ -93,7 +85,7 @@ class Folder:
             try:
                 collection = self._collections.by_part(*part)
                 if not collection.has_end:  # a round is counted once, when it ends
-                    behind |= self._fold(collection, 0.0).more
+                    behind |= self.fold(collection, 0.0)
             except FoldConflictError:
                 continue  # somebody else counts this part
             except Exception as error:  # one damaged part must not stop the counting of the others
@@ -104,7 +96,7 @@ class Folder:
         """Count what waits for one part now, until this moment of `time.monotonic`; False if something is left."""
         while time.monotonic() < deadline:
             try:
-                if not self._fold(collection, max(0.001, deadline - time.monotonic())).more:
+                if not self.fold(collection, max(0.001, deadline - time.monotonic())):
                     return True
             except FoldConflictError:
                 time.sleep(0.02)  # another collector is at it
@@ -114,14 +106,10 @@ class Folder:
         """The last moment, in seconds since 1970, at which nothing waited to be counted; None if never since start."""
         return self._complete.get((collection.id, collection.part))
 
-    def fold(self, collection: Collection) -> Folded:
-        """Count one piece of a part's uploads."""
-        return self._fold(collection, -1)
-
-    def _fold(self, collection: Collection, patience: float) -> Folded:
-        """Count one piece, if the part is free within so many seconds; a patience of -1 waits as long as it takes."""
+    def fold(self, collection: Collection, patience: float) -> bool:
+        """Count one piece of a part's uploads, if it is free within so many seconds; whether more may wait."""
         key = (collection.id, collection.part)
-        if not self._one_at_a_time[key].acquire(blocking=patience != 0, timeout=-1 if patience <= 0 else patience):
+        if not self._one_at_a_time[key].acquire(timeout=patience):
             raise FoldConflictError("this part is being counted")
         try:
             started, now = time.perf_counter(), time.time()
@@ -130,7 +118,7 @@ class Folder:
                 piece = session.gather(*key, self._pieces[key], at_once(plan))
             if not piece.days:
                 self._complete[key] = now
-                return Folded(0, more=False)
+                return False
             parts = [counted(plan, day, np.random.default_rng()) for day in piece.days]
             self._writer.run(lambda session: _count(session, piece, parts))
             took = time.perf_counter() - started
@@ -139,7 +127,7 @@ class Folder:
             self._metrics.add("uploads_folded", piece.uploads)
             if not piece.more:
                 self._complete[key] = now
-            return Folded(piece.uploads, piece.more)
+            return piece.more
         finally:
             self._one_at_a_time[key].release()
 

@@ -56,6 +56,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
+    # Programs are made from these ids, so they never change; two addresses share the handler that revokes a token.
     operation: dict[str, Any] = {
         "operationId": f"{route.handler.__module__.rpartition('.')[2]}_{route.handler.__name__}_{route.method}".lower()
         + ("_by_path" if "{token}" in route.path else ""),

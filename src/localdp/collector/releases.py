@@ -62,7 +62,7 @@ def due(rows: Iterable[Day], minimum: int, today: int) -> list[Change]:
         for days in _blocks(own).values():
             changed = [new.pop(_cell(day)) for day in days if _cell(day) in new]
             if sum(day.changes for day in changed) >= least:
-                left = sum(day.n for day in (*days, *changed))
+                left = sum(day.n for day in (*days, *changed))  # a block with none left gives nobody away, and stays
                 found.append(Change(standing, _block(days[0]), tuple(map(_cell, days)), 0 < left < least))
         alone: dict[str, list[Day]] = defaultdict(list)  # cells with few reports, by segment
         for day in sorted(new.values(), key=lambda one: (one.day, one.segment)):

@@ -7,9 +7,9 @@
 | how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, blocks, query, minimum)` |
 | what changed between two ranges | `DifferenceQuery.read(parameters)` | `DifferenceAnswer(...)` |
 | how the prior fits the data | | `answer_prior(fitted)` |
-| how far the plan has come | | `answer_progress(plan, reports, minimum=...)` |
+| how far the plan has come | | `ProgressAnswer(plan, reports, minimum, ...)` |
 
-Every answer has `document()`, a JSON value; the first four also have `table()` and `rendered(format)`, which gives the
-bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
+The first four have `content()`, a JSON value in which arrays stand for lists, `table()`, and `rendered(format)`, which
+gives the bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
 hand it in as `fit=`, or what it gives as `fitted=`.
 """

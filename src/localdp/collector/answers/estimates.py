@@ -158,7 +158,7 @@ def answer_estimates(
     >>> from localdp import Plan
     >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
     >>> answer = answer_estimates(aggregate, EstimatesQuery.read({"top": "1"}), minimum=100)
-    >>> answer.document()["top"]["items"]["item"]
+    >>> answer.content()["top"]["items"]["item"]
     ['tea']
     """
     asked, shown = query or EstimatesQuery(), released or Released.all_of(aggregate.n, minimum)

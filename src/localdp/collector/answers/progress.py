@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from localdp.advice import Option, fake_users
@@ -11,7 +12,7 @@ from localdp.advice.shapes import shaped
 from localdp.collector.answers.rendering import one
 from localdp.plan import Plan
 
-MULTIPLES = (1, 2, 5, 10)
+MULTIPLES = (2, 5, 10)
 """The multiples of today's number of reports that the answer looks at."""
 
 FROM_NOTHING = (1_000, 10_000, 100_000)
@@ -45,17 +46,32 @@ class Precision:
 
 @dataclass(frozen=True)
 class ProgressAnswer:
-    """How many reports there are, how precise they are, and what more would give."""
+    """How many reports there are, how precise they are, and what more would give. It needs no counts.
+
+    >>> from localdp import Plan
+    >>> answer = ProgressAnswer(Plan(1_000, "llh", epsilon=1.0), 100_000)
+    >>> round(answer.now.std_error), round(answer.later[-1].std_error_share / answer.now.std_error_share, 3)
+    (607, 0.316)
+    """
 
     plan: Plan
     reports: int
-    minimum: int
-    suspect: int
-    now: Precision | None
-    """None while there are no reports, and where there are no raw estimates whose precision could be told."""
-    later: tuple[Precision, ...]
+    minimum: int = 1
+    suspect: int = 0
     shown: int | None = None
     """The reports that are released, if there are some; without it, all are as soon as there are enough."""
+
+    @cached_property
+    def now(self) -> Precision | None:
+        """None while there are no reports, and where there are no raw estimates whose precision could be told."""
+        known = self.reports and self.plan.mechanism.shows_raw
+        return Precision.of(self.plan, self.reports) if known else None
+
+    @cached_property
+    def later(self) -> tuple[Precision, ...]:
+        """The precision of more reports, where it could be told."""
+        more = [self.reports * multiple for multiple in MULTIPLES] if self.reports else FROM_NOTHING
+        return tuple(Precision.of(self.plan, count) for count in more) if self.plan.mechanism.shows_raw else ()
 
     @property
     def released(self) -> bool:
@@ -110,25 +126,6 @@ class ProgressAnswer:
                 "sentences": list(forged.sentences),
             }
         return made
-
-
-def answer_progress(
-    plan: Plan, reports: int, *, minimum: int = 1, suspect: int = 0, shown: int | None = None
-) -> ProgressAnswer:
-    """Answer how far a plan with this number of reports has come. It needs no counts, and estimates nothing.
-
-    >>> from localdp import Plan
-    >>> answer = answer_progress(Plan(1_000, "llh", epsilon=1.0), 100_000)
-    >>> round(answer.now.std_error), round(answer.later[-1].std_error_share / answer.now.std_error_share, 3)
-    (607, 0.316)
-    """
-    if not plan.mechanism.shows_raw:
-        return ProgressAnswer(plan, reports, minimum, suspect, None, (), shown)
-    if not reports:
-        later = tuple(Precision.of(plan, count) for count in FROM_NOTHING)
-        return ProgressAnswer(plan, 0, minimum, suspect, None, later, shown)
-    now, *later_ones = (Precision.of(plan, reports * multiple) for multiple in MULTIPLES)
-    return ProgressAnswer(plan, reports, minimum, suspect, now, tuple(later_ones), shown)
 
 
 def _seen(precision: Precision, *, now: bool) -> str:

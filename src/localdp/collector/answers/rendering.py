@@ -48,11 +48,6 @@ class Answer(ABC):
     def content(self) -> dict[str, Any]:
         """The answer as a JSON value, in which arrays stand for lists."""
 
-    def document(self) -> dict[str, Any]:
-        """The answer as a JSON value."""
-        found: dict[str, Any] = _plain(self.content())
-        return found
-
     @abstractmethod
     def table(self) -> Table:
         """The answer as one table."""
@@ -158,13 +153,6 @@ def _written(value: Any) -> Iterator[bytes]:
 
 def _dumped(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value without arrays."""
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def plain(table: Table) -> dict[str, Any]:
