@@ -146,6 +146,8 @@ async def result(service: Service, request: Request) -> Response:
         if name is not None and name not in tables:
             raise invalid(f'"table" is one of {", ".join(tables)}')
         about = {"id": kept.name, "fingerprint": kept.fingerprint, "kind": study.kind, "n": n}
+        if form == "json" and query.get("given") is None:
+            about["summaries"] = service.results.summaries(kept, query.get("segment"), tables)
         rendered = ResultAnswer(about, tables, notes, name or next(iter(tables))).rendered(form)
         return Response(rendered.body, 200, None, rendered.media_type)
 
@@ -190,9 +192,7 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
     }
 
 
-def _part(
-    service: Service, kept: Kept, part: StoredPart, share: float | None, *, under_way: bool
-) -> dict[str, Any]:
+def _part(service: Service, kept: Kept, part: StoredPart, share: float | None, *, under_way: bool) -> dict[str, Any]:
     progress = service.studies.progress(kept, part)
     return {
         "key": part.key,
@@ -237,7 +237,7 @@ PART = record(
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
         "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
         "needed": {"type": "integer", "description": "How many reports are waited for; 0 if nothing ends the part."},
-        "share": {"type": ["number", "null"], "description": "The share of the people who are asked it; null for a round."},
+        "share": {"type": ["number", "null"], "description": "Of the people who are asked it; null for a round."},
     },
 )
 STUDY = record(
