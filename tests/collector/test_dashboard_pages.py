@@ -151,7 +151,7 @@ def test_a_name_that_is_cut_and_a_word_that_is_not_known_can_be_read(collector, 
     page.get_by_role("button", name="What is: Smallest share seen").click()
     page.get_by_text("stands out of the noise nine times out of ten").wait_for()
     page.keyboard.press("Escape")
-    assert page.get_by_role("heading", name="Does the prior fit?").count() == 0  # of seven items
+    assert page.get_by_role("heading", name="Does what was learnt fit?").count() == 0  # of seven items
 
 
 def test_an_item_that_was_named_beforehand_has_the_interval_for_that(collector, visit):
@@ -161,8 +161,8 @@ def test_an_item_that_was_named_beforehand_has_the_interval_for_that(collector, 
     low, high = (answer["named"][end][number] for end in ("low", "high"))
     assert (low, high) != (answer["items"]["share_low"][number], answer["items"]["share_high"][number])
     page = visit(path=f"/{place}")
-    page.get_by_label("Search items").fill("tea")
-    page.get_by_text("Shares and intervals are those that hold for items named before looking").wait_for()
+    page.get_by_label("Search answers").fill("tea")
+    page.get_by_text("Shares and intervals are those that hold for answers named before looking").wait_for()
     shown = [float(one) / 100 for one in re.findall(r"[\d.]+", page.locator(".rows .interval").inner_text())]
     assert shown == [pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5)]
 

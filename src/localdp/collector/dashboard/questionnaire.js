@@ -115,7 +115,7 @@ export async function questionnairePage(root, lost, place, name) {
 /** How far each part is, and about how many people are missing. */
 export function waiting(parts, least, why = "") {
   const missing = Math.max(...parts.map((part) => (least - part.reports + part.suspect) / (part.share || 1)), 0);
-  return [h("p", { class: "nothing" }, `Waiting for reports: a part is shown from ${several(least, "report")} on.${missing > 0 ? ` About ${count(missing)} more people have to answer until all parts are.` : ""} ${why}`),
+  return [h("p", { class: "nothing" }, `Waiting for reports: a part is shown from ${several(least, "report")} on.${missing > 0 ? ` About ${count(Number(missing.toPrecision(2)))} more people have to answer until all parts are.` : ""} ${why}`),
     h("ul", { class: "rounds" }, parts.map((part) => {
       const bar = h("span", { class: "fill" });
       bar.style.width = `${Math.min(1, part.reports / least) * 100}%`;
