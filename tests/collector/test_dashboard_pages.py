@@ -184,7 +184,7 @@ def test_some_days_can_be_chosen(collector, visit):
 
 def test_answers_that_people_give_are_read_in_the_report(collector, visit):
     page = visit(path=f"/{collector.places['questionnaire']}/report")
-    page.get_by_role("heading", name="diet").wait_for()
+    page.get_by_role("heading", name="diet", exact=True).wait_for()
     assert set(DIETS) <= set(page.locator(".report th[scope=row]").all_inner_texts())
     page.emulate_media(media="print")
     assert page.get_by_role("heading", name="How to read this").is_visible()

@@ -99,7 +99,8 @@ def command(
         shoppers = Demo(service, address)
         shoppers.fill()
         shoppers.start()
-    typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
+    if demo or token is not None:
+        typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
     typer.echo(f"listening at {address}")
     try:
         run(service, listening)
