@@ -77,7 +77,10 @@ class EstimatesAnswer(Answer):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the reader of a table must know, in plain words; JSON also says how it was calibrated."""
+        return tuple(dict.fromkeys((*self.warnings, *self.notes)))
+
+    @property
+    def plainly(self) -> tuple[str, ...]:
         level = f"{self.query.level:.0%}"
         read = f"quote share: the true one lies between share_low and share_high with probability {level}"
         return tuple(dict.fromkeys((*self.warnings, read, *self._chosen)))
