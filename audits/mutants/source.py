@@ -274,8 +274,8 @@ RELATIVES = (
         "impossible reports get in",
         "`grr` accepts reports of items that do not exist.",
         "mechanisms/randomized_response.py",
-        "if (bitstrings.to_integers(rows) > largest).any():",
-        "if (bitstrings.to_integers(rows) > 1 << self.report_bits).any():",
+        "require_below(self.size, bitstrings",
+        "require_below(1 << 63, bitstrings",
         "check_wire(grr)",
     ),
     SourceMutant(
@@ -306,8 +306,8 @@ RELATIVES = (
         "plans are always seeded",
         "A plan draws from the seed 0 where no seed is given.",
         "plan/plan.py",
-        "return keystream.secure() if seed is None else keystream.seeded(seed)",
-        "return keystream.seeded(seed or 0)",
+        "source = keystream.secure() if seed is None else keystream.seeded(seed)",
+        "source = keystream.seeded(seed or 0)",
         _KEYS + "test_a_plan_without_a_seed_asks_for_a_key_for_every_call",
     ),
     SourceMutant(

@@ -90,7 +90,7 @@ def test_growth_is_in_nanoseconds_for_each_size():
 
 
 def test_growth_is_divided_by_reports_bits_or_items(monkeypatch):
-    monkeypatch.setattr(growth, "seconds", lambda action: (action(), 6.0)[1])
+    monkeypatch.setattr(cases, "seconds", lambda action: (action(), 6.0)[1])
     reports = growth.with_reports("oue", 8, (2, 3), rounds=1)
     assert reports.what == "oue, d = 8, epsilon 1, n ="
     assert reports.nanoseconds["privatize"] == pytest.approx([3e9, 2e9])

@@ -8,8 +8,8 @@ Every part is counted by itself, so one that takes long keeps nobody waiting but
 until their deadline: then they get what is counted, and are told since when. Pieces are so small that counting one
 takes about a second; under a mechanism that compares every report with every item, they hold few reports.
 
-Uploads are also tested for forgery (`suspects.py`, at a rate of one false alarm in 1e9 uploads at most). One that looks
-forged is set aside: it is counted apart, and its verdict is kept with it.
+Uploads are also tested for forgery (`localdp.forgery.uploads`, at a rate of one false alarm in 1e9 uploads at most).
+One that looks forged is set aside: it is counted apart, and its verdict is kept with it.
 """
 
 from __future__ import annotations

@@ -61,10 +61,6 @@ class Forged:
         error = math.sqrt(mechanism.variance(users))
         return cls(mechanism.name, users, mechanism.report_bytes, mechanism.push, mechanism.most_supported, error)
 
-    def added_by(self, reports: int) -> float:
-        """The most users that this number of forged reports can have added to one item."""
-        return reports * self.push
-
     @property
     def needed(self) -> int:
         """The forged reports that move an item by one standard error of this mechanism or more."""

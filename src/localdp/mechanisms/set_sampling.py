@@ -33,8 +33,8 @@ element floor(u k / 2^w). No element of it has a probability above 1/k + 2^-w, w
 
 >>> from localdp.item_sets import ItemSets
 >>> mechanism = PaddingAndSampling(100, 2.0, set_size=4, kind=RandomizedResponse)
->>> mechanism.first_padding, mechanism.inner.size, round(mechanism.epsilon, 9)
-(100, 104, 2.0)
+>>> mechanism.inner.size, round(mechanism.epsilon, 9)  # padding has the indices after those of the items
+(104, 2.0)
 """
 
 from __future__ import annotations
@@ -96,11 +96,6 @@ class PaddingAndSampling(SetMechanism):
         return type(self)(self.size, self.requested_epsilon, width, set_size=self.set_size, kind=self.kind)
 
     @property
-    def first_padding(self) -> int:
-        """The index of the first element that is padding. It comes after all items."""
-        return self.size
-
-    @property
     def p(self) -> Fraction:
         p, q = self.inner._exact_pair
         return q + (p - q) / self.set_size
@@ -128,11 +123,11 @@ class PaddingAndSampling(SetMechanism):
         return self.inner.randomize(self.drawn(sets, source), source)
 
     def drawn(self, sets: ItemSets, source: Entropy) -> Indices:
-        """The element that each user draws: the index of an item, or `first_padding` and above for padding."""
+        """The element that each user draws: the index of an item, or `size` and above for padding."""
         place = source.below(self.set_size, sets.users).astype(np.int64)
         longer = scaled(source.integers(sets.users), sets.sizes, self.width)
         place = np.where(sets.sizes > self.set_size, longer, place)
-        padding = self.first_padding + (place if self.kind is RandomizedResponse else 0 * place)
+        padding = self.size + (place if self.kind is RandomizedResponse else 0 * place)
         padded = np.append(sets.items, 0)  # so that there is something to look up where a set is empty
         own = padded[np.minimum(sets.starts + place, sets.items.size)]
         return np.where(place < sets.sizes, own, padding)

@@ -14,7 +14,7 @@ from localdp.collector.answers.fitted import Fitted, fit
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
 from localdp.collector.answers.rendering import Answer, one, plain
-from localdp.forgery.fake_users import Forged, in_users
+from localdp.forgery.fake_users import in_users
 from localdp.hitters import HeavyHitters
 from localdp.plan import Aggregate
 from localdp.table import Table
@@ -61,7 +61,7 @@ class EstimatesAnswer(Answer):
         if not number:
             return ()
         some = "1 report looks" if number == 1 else f"{number:,} reports look"
-        most = Forged.under(self.fitted.plan.mechanism, self.fitted.n).added_by(number)
+        most = number * self.fitted.plan.mechanism.push
         what = "are counted here" if self.query.suspects else "are left out; suspects=in counts those that are released"
         return (f"{some} forged, and {what}. Together they can add at most {in_users(most)} users to one item",)
 
