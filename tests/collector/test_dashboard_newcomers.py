@@ -121,6 +121,7 @@ def test_a_questionnaire_is_read_by_label_and_by_answer(collector, visit):
     said = page.locator("main").inner_text()
     assert "The median is" in said
     assert "search for it" not in said
+    assert re.search(r"one of each person\. \d+ \w+ \d{4}\.", said)
 
 
 def test_a_phone_shows_names_tabs_and_buttons(collector, visit):

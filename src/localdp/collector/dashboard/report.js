@@ -31,7 +31,7 @@ export async function reportPage(root, lost, place, name) {
   const sure = 1 / (1 + Math.exp(-study.epsilon));
   root.append(h("article", { class: "report" },
     h("header", {}, h("h2", {}, titleOf(study)), study.question ? h("p", { class: "lead" }, study.question) : null,
-      h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, one of each person. ${waitingNote(reports - suspect - parts.n)}${suspect ? `${several(suspect, "report")} left out because they look forged` : ""}` : `${several(reports, "report")} so far`}. ${longDay(new Date().toISOString().slice(0, 10))}.`)),
+      h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, one of each person. ${waitingNote(reports - suspect - parts.n)}${suspect ? `${several(suspect, "report")} left out because they look forged. ` : ""}` : `${several(reports, "report")} so far. `}${longDay(new Date().toISOString().slice(0, 10))}.`)),
     ...parts.cards,
     card("How to read this", null,
       h("p", {}, "Nobody handed over their answer. Every device changed it at random before it was sent, and the numbers above are estimated from all of these together. That is why each has an interval: the true share lies in it nine times out of ten."),
