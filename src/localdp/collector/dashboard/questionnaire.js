@@ -155,5 +155,5 @@ export function heatMap([first, second], columns) {
       h("thead", {}, h("tr", {}, h("td"), heads.map((head) => h("th", { scope: "col" }, label(head))))),
       h("tbody", {}, rows.map((row, number) => h("tr", {}, h("th", { scope: "row" }, label(row)),
         heads.map((_, place) => cell(number * heads.length + place)))))), "tall"),
-    numbersTable([first, second, "share", "low", "high"], numbers, `${first} by ${second}`)];
+    numbersTable([first, second, "share", "low", "high"], numbers, `${first} by ${second}, the numbers`)];
 }
