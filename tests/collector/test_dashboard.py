@@ -154,7 +154,7 @@ def test_the_threshold_moves_the_heavy_hitters(many, visit):
 
     high = at("End")
     assert high["item"] == []
-    assert "No item is likely to be above 50" in page.locator(".hitting").inner_text()
+    assert "No answer is likely to be above 50" in page.locator(".hitting").inner_text()
     at("PageDown")
     low = at("PageDown")  # 23% of the users: five deviations and more away from the 40% and 12% that hold the two items
     assert low["item"] == ["item 7"]
@@ -170,19 +170,19 @@ def test_thousands_of_items_need_few_elements_and_are_searched(many, visit):
     page = visit(path=f"/#/plan/{many.fingerprint[:16]}")
     assert list(rows(page))[:2] == ["item 7", "item 70"]
     assert page.locator(".rows .row").count() < 40
-    assert page.get_by_role("table", name="Items and their shares").get_attribute("aria-rowcount") == "3001"
-    page.get_by_label("Search items").fill("item 299")
-    page.get_by_text("11 of 3,000 items match.").wait_for()
+    assert page.get_by_role("table", name="Answers and their shares").get_attribute("aria-rowcount") == "3001"
+    page.get_by_label("Search answers").fill("item 299")
+    page.get_by_text("11 of 3,000 answers match.").wait_for()
     searched = rows(page)
     assert set(searched) == {"item 299", *(f"item 299{digit}" for digit in range(10))}
     for share, low, high, raw in searched.values():  # named before looking: the raw share, and an interval around it
         # Moved to the total, which is known, by less than 2e-4; and the page rounds both to 0.1% from 1% on.
         assert share == pytest.approx(max(raw, 0), abs=1.2e-3)
         assert low <= share <= high  # both are 0 where even the upper end is below it
-    page.get_by_label("Search items").fill("nothing like it")
-    page.get_by_text("No item matches.").wait_for()
-    page.get_by_label("Search items").fill("")
-    page.get_by_text("3,000 items. Intervals hold for this list.").wait_for()
+    page.get_by_label("Search answers").fill("nothing like it")
+    page.get_by_text("No answer matches.").wait_for()
+    page.get_by_label("Search answers").fill("")
+    page.get_by_text("3,000 answers. Intervals hold for this list.").wait_for()
     page.locator(".view").focus()
     page.keyboard.press("End")
     page.locator(".rows .row[aria-rowindex='3001']").wait_for()
@@ -213,7 +213,7 @@ def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(co
     page.get_by_text("Estimated from 1,000 reports").wait_for()
     assert set(rows(page)) == {"home", "news", "shop", "help", "something else"}
     said = page.locator("main").inner_text()
-    assert "one of two sets of items" in said
+    assert "one of two sets of answers" in said
     assert "up to 2 each" in said
     assert serious(page) == []
     page.get_by_role("link", name="Send reports").click()
@@ -236,7 +236,7 @@ def test_plans_for_sets_and_for_people_who_are_asked_again_are_made_and_shown(co
     page.get_by_text("Waiting for the first report").wait_for()
     said = page.locator("main").inner_text()
     assert "after seeing all reports of that person be at most" in said
-    assert "of one report alone, it is 0.5" in said
+    assert "For one report alone, epsilon is 0.5" in said
 
 
 def test_a_long_history_is_asked_for_in_part(collector, visit):

@@ -39,7 +39,7 @@ def test_a_survey_is_tried_apart_and_begun_without_a_trace(collector, visit):
     page.get_by_role("link", name="Settings").click()
     page.get_by_label("Labels").fill("tea = Any tea")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("labels: {} became").wait_for()
+    page.get_by_text("labels: nothing became tea = Any tea").wait_for()
     page.get_by_role("button", name="Clone").click()
     page.get_by_text("This survey has not begun.").wait_for()
     assert findings(page) == []

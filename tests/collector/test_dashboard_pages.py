@@ -158,7 +158,7 @@ def test_a_name_that_is_cut_and_a_word_that_is_not_known_can_be_read(collector, 
     page.get_by_role("button", name="What is: Smallest share seen").click()
     page.get_by_text("stands out of the noise nine times out of ten").wait_for()
     page.keyboard.press("Escape")
-    assert page.get_by_role("heading", name="Does the prior fit?").count() == 0  # of seven items
+    assert page.get_by_role("heading", name="Does what was learnt fit?").count() == 0  # of seven items
 
 
 def test_an_item_that_was_named_beforehand_has_the_interval_for_that(collector, visit):
@@ -168,8 +168,8 @@ def test_an_item_that_was_named_beforehand_has_the_interval_for_that(collector, 
     low, high = (answer["named"][end][number] for end in ("low", "high"))
     assert (low, high) != (answer["items"]["share_low"][number], answer["items"]["share_high"][number])
     page = visit(path=f"/{place}")
-    page.get_by_label("Search items").fill("tea")
-    page.get_by_text("Shares and intervals are those that hold for items named before looking").wait_for()
+    page.get_by_label("Search answers").fill("tea")
+    page.get_by_text("Shares and intervals are those that hold for answers named before looking").wait_for()
     shown = [float(one) / 100 for one in re.findall(r"[\d.]+", page.locator(".rows .interval").inner_text())]
     assert shown == [pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5)]
 
@@ -191,7 +191,7 @@ def test_some_days_can_be_chosen(collector, visit):
 
 def test_answers_that_people_give_are_read_in_the_report(collector, visit):
     page = visit(path=f"/{collector.places['questionnaire']}/report")
-    page.get_by_role("heading", name="diet").wait_for()
+    page.get_by_role("heading", name="diet", exact=True).wait_for()
     assert set(DIETS) <= set(page.locator(".report th[scope=row]").all_inner_texts())
     page.emulate_media(media="print")
     assert page.get_by_role("heading", name="How to read this").is_visible()

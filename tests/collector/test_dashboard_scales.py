@@ -40,9 +40,9 @@ def test_numbers_are_asked_for_and_shown_as_a_distribution(collector, visit):
     assert collector.upload(plan, plan.privatize(minutes, seed=1).to_bytes()).status_code == 201
     page.get_by_text("Estimated from 3,000 reports").wait_for()
     said = page.locator(".distribution").inner_text()
-    assert re.search(r"Half of the people answer 2\d(\.\d)? or less \(between 20 and 30\)", said)
+    assert re.search(r"The median is 2\d(\.\d)? \(between 20 and 30\)", said)
     assert page.locator(".distribution svg .bar").count() == page.locator(".distribution svg .whisker").count() == 7
-    assert page.get_by_role("heading", name="Popular items").count() == 0
+    assert page.get_by_role("heading", name="Popular answers").count() == 0
     assert serious(page) == []
     page.get_by_role("link", name="Send reports").click()
     page.get_by_role("tab", name="Python").click()
@@ -80,7 +80,7 @@ def test_a_plan_is_renamed_archived_closed_and_deleted(collector, visit):
     assert serious(page) == []
     page.get_by_text("Delete this survey").click()
     assert page.get_by_role("button", name="Delete for good").is_disabled()
-    page.get_by_label("The first eight digits").fill(made["short"][:8])
+    page.get_by_label("The title of the survey").fill("Drinks")
     page.get_by_role("button", name="Delete for good").click()
     page.get_by_role("heading", name="Surveys").wait_for()
     assert collector.ask("GET", f"/v1/plans/{made['short']}").status_code == 404

@@ -73,6 +73,7 @@ def test_all_formats_hold_the_same_table(aggregate):
     rows = list(csv.reader(io.StringIO(answers["csv"].rendered("csv").body.decode())))
     assert rows[0] == [*items, "note"]
     assert [row[-1] for row in rows[2:]] == [""] * (len(ITEMS) - 1)
+    assert rows[1][-1] == "quote share: the true one lies between share_low and share_high with probability 90%"
     assert [row[0] for row in rows[1:]] == ITEMS
     assert [float(row[3]) for row in rows[1:]] == items["frequency"]
     with pa.ipc.open_file(answers["arrow"].rendered("arrow").body) as file:

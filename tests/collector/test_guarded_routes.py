@@ -238,3 +238,23 @@ def test_the_last_admin_token_stays(tmp_path):
 )
 def test_tokens_that_make_no_sense_are_refused(collector, body):
     assert collector.ask("POST", "/v1/tokens", content=body).status_code == 422
+
+
+def test_a_page_with_a_wrong_address_may_read_that_it_is_wrong(collector):
+    headers = {"Origin": "https://x.example", "Access-Control-Request-Method": "POST"}
+    asked = collector.client.options("/v1/plan/x/reports", headers=headers)
+    assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (204, "*")
+    for method in ("GET", "POST"):
+        answer = collector.client.request(method, "/v1/plan/x/reports")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+        assert answer.headers.get_list("access-control-allow-origin") == ["*"]
+
+
+def test_a_study_that_is_asked_for_as_a_plan_is_named(collector):
+    asked = {"kind": "questionnaire", "questions": {"a": ["x", "y"], "b": ["x", "y"]}, "epsilon": 1}
+    made = collector.ask("POST", "/v1/studies", json=asked).json()
+    for name in (made["id"], made["fingerprint"]):
+        answer = collector.client.get(f"/v1/plans/{name}/document")
+        assert (answer.status_code, answer.json()["code"]) == (404, "no-such-plan")
+        assert f"/v1/studies/{name}" in answer.json()["detail"]
+    assert "in hex digits" in collector.client.get(f"/v1/plans/{'0' * 64}/document").json()["detail"]

@@ -57,7 +57,8 @@ def _ready(client):
 
 def test_the_first_start_prints_a_token_once_and_everything_is_there_after_a_restart(tmp_path):
     with served(tmp_path) as (client, lines, process):
-        (line,) = lines
+        line, how = lines
+        assert how.startswith("open the address below in a browser and sign in")
         token = re.fullmatch(r"admin token, shown this once: (ldp_[\w-]{43})", line)[1]
         admin = {"Authorization": f"Bearer {token}"}
         made = client.post("/v1/plans", json={"items": ITEMS, "epsilon": 1, "minimum": 4}, headers=admin)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -70,6 +70,7 @@ class OrderedCells:
         share = percent / 100
         cells = range(self.starts.size)
 
+        @cache
         def up_to(cell: int) -> Quantity:
             weights = np.where(np.arange(self.starts.size) <= cell, 1 - share, -share)
             return self.linear(self._weights(weights), level)

@@ -99,6 +99,7 @@ def command(
         shoppers = Demo(service, address)
         shoppers.fill()
         shoppers.start()
+    if demo or token is not None:
         typer.echo("open the address below in a browser and sign in with the admin token; stop with Ctrl+C")
     typer.echo(f"listening at {address}")
     try:

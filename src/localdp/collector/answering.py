@@ -109,10 +109,12 @@ class Answering:
         since = self._count(collection)
         with self._database.reading() as session:
             seen = _seen(session, collection, None, None, since)
-            days = seen.days()
-            if segment is not None:
-                days = [day for block in seen.blocks if segment_of(block) == segment for day in block]
-            return _merged(session, collection, days), seen.released
+            if segment is None:
+                return _merged(session, collection, seen.days()), seen.released
+            days = [day for block in seen.blocks if segment_of(block) == segment for day in block]
+            rows = aggregates.days(session, collection.where)
+            held = sum(row.n for row in rows if row.standing == COUNTED and not row.released and row.segment == segment)
+            return _merged(session, collection, days), replace(seen.released, held_back=max(0, held))
 
     def history(self, collection: Collection, query: HistoryQuery) -> Rendered:
         """How items moved, by day or by week."""

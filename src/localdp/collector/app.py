@@ -76,4 +76,8 @@ async def _no_route(request: Request, error: Exception) -> Response:
         allowed = ", ".join(sorted({method for one in here for method in one.methods}))
         detail = f"there is no {request.method[:20]} here, but {allowed}"
         return Problem(405, "method-not-allowed", detail, {"Allow": allowed}).response()
-    return not_found().response()
+    if request.method == "OPTIONS":  # so that a page with a wrong address may read what follows
+        return await _preflight("*")(request)
+    response = not_found().response()
+    response.raw_headers.extend(CORS)
+    return response

@@ -107,7 +107,7 @@ class Life:
             return
         if reworded := bool(set(changed) & set(WORDS)):
             after = replace(after, wording=before.wording + 1)
-        add_detail("; ".join(f"{name}: {getattr(before, name)!r} became {getattr(after, name)!r}" for name in changed))
+        add_detail("; ".join(f"{name}: {_said(before, name)} became {_said(after, name)}" for name in changed))
         text = json.dumps(asdict(after))
 
         def job(session: Session) -> None:
@@ -152,6 +152,16 @@ class Life:
         self._database.clean()
         self._collections.refresh()
         self._studies.forget(kept.fingerprint)
+
+
+def _said(terms: Terms, name: str) -> str:
+    """A term as people read it."""
+    value = getattr(terms, name)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return repr(value)
+    return ", ".join(f"{item} = {label}" for item, label in value.items()) or "nothing"
 
 
 def _corrected(kept: Kept, given: Any) -> Terms:

@@ -45,9 +45,12 @@ def not_found() -> Problem:
     return Problem(404, "not-found", "there is nothing at this address; /openapi.json lists what there is")
 
 
-def unknown_plan() -> Problem:
-    """There is no such plan here."""
-    return Problem(404, "no-such-plan", "this collector has no such plan: name it by its fingerprint, in hex digits")
+def unknown_plan(study: str | None = None) -> Problem:
+    """There is no such plan here; perhaps there is a study with this name."""
+    detail = "this collector has no such plan: name it by its fingerprint, in hex digits"
+    if study is not None:
+        detail = f"this is the name of a study, and not the fingerprint of a plan: ask for /v1/studies/{study}"
+    return Problem(404, "no-such-plan", detail)
 
 
 def unknown_discovery() -> Problem:

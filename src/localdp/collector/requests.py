@@ -51,7 +51,10 @@ class Asked:
 
 
 def _plan(given: dict[str, Any], settings: Settings) -> Study:
-    return Single(_plan_in(given, settings))
+    """A plan. With a name it is another one for devices than the same plan without."""
+    name = given.pop("name", None)
+    plan = Single(_plan_in(given, settings))
+    return plan if name is None else plan.named(name)
 
 
 def _sets(given: dict[str, Any], settings: Settings) -> Study:
@@ -60,7 +63,7 @@ def _sets(given: dict[str, Any], settings: Settings) -> Study:
 
 
 KINDS: Mapping[str, Asked] = {
-    "plan": Asked((*OF_PLAN, "plan"), (), _plan),
+    "plan": Asked((*OF_PLAN, "plan", "name"), (), _plan),
     "discovery": Asked(
         ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
         ("epsilon", "users"),

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterable
 from threading import Lock
 from typing import Any
 
 from localdp.collector.answering import Answering
+from localdp.collector.answers.estimates import figure
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.collections import Collections
 from localdp.collector.problems import invalid
@@ -57,22 +59,44 @@ class Results:
         remarks = dict.fromkeys(note for answer in answers.values() for note in answer.remarks)
         return n, {name: answer.table() for name, answer in answers.items()}, tuple(remarks)
 
+    def summaries(self, kept: Kept, segment: str | None, names: Iterable[str]) -> dict[str, Any]:
+        """The mean, the median and percentiles of those of these questions that have a scale."""
+        if not kept.study.estimated_together:
+            return {}
+        _, found, _ = self._together_of(kept, segment)
+        every = {name: found[name].summary() for name in names if name in found.survey.questions}
+        return {name: {what: figure(one) for what, one in some.items()} for name, some in every.items() if some}
+
     def _of_all_parts(self, kept: Kept, segment: str | None, given: tuple[str, str] | None) -> Found:
-        """What the parts of a study have released, estimated together."""
+        """What the parts of a study say together: all tables, or those of the people with one answer."""
+        n, found, waiting = self._together_of(kept, segment)
+        with self._lock:
+            try:
+                tables = found.tables() if given is None else _given(found, *given)
+            except InvalidInputError as error:
+                raise invalid(str(error)) from None
+        held = f"not released yet, because they have too few reports: {'; '.join(waiting)}"
+        return n, tables, (*getattr(found, "notes", ()), *((held,) if waiting else ()))
+
+    def _together_of(self, kept: Kept, segment: str | None) -> tuple[int, Any, list[str]]:
+        """What the parts of a study have released, estimated together, and which parts wait."""
         if segment is not None and segment not in kept.terms.segments:
             listed = ", ".join(kept.terms.segments) or "there are none"
             raise invalid(f'"segment" is one of the labels that this {kept.study.what} lists: {listed}')
-        tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), [], 0
+        tally, digest, waiting, n = Tally(), hashlib.sha256(kept.fingerprint.encode()), list[str](), 0
+        least = max(kept.terms.minimum, 1)
         for part in kept.study.parts():
             aggregate, released = self.answering.released(self.collections.by_part(kept.id, part.key), segment)
             n += aggregate.n
             if not aggregate.n:
-                waiting.append(part.key)
+                waiting.append(f"{part.key} {released.held_back:,} of {least:,}")
             tally = tally.counting(part, aggregate)
             digest.update(f"{aggregate.n} {released.suspect} ".encode() + aggregate.counts.tobytes())
         if not n:
+            whose = "" if segment is None else f" for the label {segment}"
             raise TooFewReportsError(
-                f"no part of this {kept.study.what} has {max(kept.terms.minimum, 1):,} reports yet: wait for more"
+                f"no part of this {kept.study.what} has {least:,} reports{whose} yet ({'; '.join(waiting)}): wait for "
+                "more. A day with fewer is released when it is over, together with others like it"
             )
         with self._lock:
             found = self._together.get(digest.hexdigest())
@@ -81,12 +105,7 @@ class Results:
             self._together.move_to_end(digest.hexdigest())
             while len(self._together) > _KEPT:
                 self._together.popitem(last=False)
-            try:
-                tables = found.tables() if given is None else _given(found, *given)
-            except InvalidInputError as error:
-                raise invalid(str(error)) from None
-        held = f"not released yet, because they have too few reports: {', '.join(waiting)}"
-        return n, tables, (*getattr(found, "notes", ()), *((held,) if waiting else ()))
+        return n, found, waiting
 
 
 def _answer(given: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from localdp.collector.folding import Folder
 from localdp.collector.life import Life
 from localdp.collector.metrics import Metrics
 from localdp.collector.pools import Pools
-from localdp.collector.problems import unknown_plan
+from localdp.collector.problems import Problem, unknown_plan
 from localdp.collector.publishing import Publishing
 from localdp.collector.quotas import Quotas
 from localdp.collector.rates import Rate
@@ -78,8 +78,15 @@ class Service:
         if found is None and is_name(name):
             found = await self.pools.for_devices(self.collections.find, name)
         if found is None or found.kind != PLAN:
-            raise unknown_plan()
+            raise await self.pools.for_devices(self._no_plan, name)
         return found
+
+    def _no_plan(self, name: str) -> Problem:
+        try:
+            self.studies.find(name)
+        except Problem:
+            return unknown_plan()
+        return unknown_plan(name)
 
     def body(self) -> Body:
         """What reads the body of one request."""

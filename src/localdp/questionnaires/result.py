@@ -38,7 +38,7 @@ RARELY = 0.03
 """The share of people who do not answer around which it lies before anything is seen."""
 
 _JOINED = " \N{MULTIPLICATION SIGN} "
-_POPULATION = "shares are those of the population that the people were drawn from, and all tables have the same margins"
+_POPULATION = "shares speak of everybody whom the people who answered stand for, and agree between tables"
 
 
 class QuestionnaireResult(Tabular, Frozen):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,18 @@ class DifferenceAnswer(Answer):
             "summary": {name: figure(found) for name, found in self.change.summary(self.query.level).items()},
             "notes": list(self.remarks),
             "items": plain(self.table()),
+            "raw": self._raw(),
         }
+
+    def _raw(self) -> dict[str, Any] | None:
+        """The changes of the same items before anything is learnt from the others; None where cells have none."""
+        if not all(one.plan.mechanism.shows_raw for one in self.aggregates):
+            return None
+        places = np.argsort(-np.abs(self.change.shares), kind="stable")[: self.query.top]
+        raw, error = self.change.raw[places], self.change.std_errors[places]
+        beyond = NormalDist().inv_cdf((1 + self.query.level) / 2) * error
+        ends = {"change": raw, "low": raw - beyond, "high": raw + beyond}
+        return {name: np.round(values, _DECIMALS) + 0.0 for name, values in ends.items()}
 
     @cached_property
     def _changed(self) -> Places:

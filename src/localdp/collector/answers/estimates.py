@@ -68,13 +68,22 @@ class EstimatesAnswer(Answer):
     @property
     def notes(self) -> tuple[str, ...]:
         """Which prior was chosen and why, what the data thought of an order, and how the hitters were chosen."""
-        hits = () if self.hitters is None else self.hitters.notes
         doubts = self.fitted.estimate.notes
-        return (*(note for note in self.fitted.calibrated.notes if note not in doubts), *hits)
+        return (*(note for note in self.fitted.calibrated.notes if note not in doubts), *self._chosen)
+
+    @property
+    def _chosen(self) -> tuple[str, ...]:
+        return () if self.hitters is None else self.hitters.notes
 
     @property
     def remarks(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.warnings, *self.notes)))
+
+    @property
+    def plainly(self) -> tuple[str, ...]:
+        level = f"{self.query.level:.0%}"
+        read = f"quote share: the true one lies between share_low and share_high with probability {level}"
+        return tuple(dict.fromkeys((*self.warnings, read, *self._chosen)))
 
     def table(self) -> Table:
         """One table: all items, or the hitters, or the top if only that was asked for."""

@@ -57,6 +57,11 @@ class Answer(ABC):
         """What a reader of the table must know: warnings first, then notes."""
         return ()
 
+    @property
+    def plainly(self) -> tuple[str, ...]:
+        """What a reader of a spreadsheet must know, in plain words."""
+        return self.remarks
+
     def rendered(self, kind: str) -> Rendered:
         """The answer in this format. Arrow needs the package pyarrow.
 
@@ -65,7 +70,7 @@ class Answer(ABC):
         if kind == "json":
             return Rendered(MEDIA_TYPES[kind], json_bytes(self.content()))
         if kind == "csv":
-            return Rendered(MEDIA_TYPES[kind], files.table_bytes(for_spreadsheets(self.table(), self.remarks), ".csv"))
+            return Rendered(MEDIA_TYPES[kind], files.table_bytes(for_spreadsheets(self.table(), self.plainly), ".csv"))
         return Rendered(MEDIA_TYPES[kind], _arrow(files.table_bytes(self.table(), ".arrow"), self.remarks))
 
 

@@ -13,6 +13,7 @@ from localdp.collector.fields import FLAT_COLUMNS
 from localdp.discovery import Found
 from localdp.table import Table
 
+_DECIMALS = 9
 FlatRow = tuple[str, str, *tuple[float | None, ...]]
 """The name of a table, an item, and the numbers that `FLAT_COLUMNS` names."""
 
@@ -42,9 +43,12 @@ class ResultAnswer(Answer):
 
 
 def _exact(table: Table) -> Table:
-    """A table with whole numbers that are items as text: programs that read them as floats would change large ones."""
+    """A table with rounded numbers, and with whole numbers that are items as text.
+
+    Programs that read those as floats would change large ones.
+    """
     columns = {
-        name: values
+        name: (np.round(values, _DECIMALS) + 0.0 if values.dtype.kind == "f" else values)
         if isinstance(values, np.ndarray)
         else [str(value) if type(value) is int else value for value in values]
         for name, values in table.columns.items()

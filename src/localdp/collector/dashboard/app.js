@@ -34,9 +34,9 @@ function chosen() {
   return Object.hasOwn(PAGES, place) ? (root, lost) => PAGES[place](root, lost, name) : studiesPage;
 }
 
-/** A shared link leads to one survey. */
+/** A shared link leads to the report of one survey. */
 async function toTheSurvey() {
-  location.replace(placeOf(await ask(`/v1/studies/${onlySurvey()}`)));
+  location.replace(`${placeOf(await ask(`/v1/studies/${onlySurvey()}`))}/report`);
 }
 
 /** Sign in with the token of a shared link, and take it out of the address. */

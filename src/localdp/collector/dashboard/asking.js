@@ -18,7 +18,7 @@ const written = (input) => (input.value.trim() === "" ? NaN : Number(input.value
 /** What everybody else answers: on by default, because a device that stays silent would tell. */
 function rest(text) {
   const other = h("input", { value: text });
-  return { other, element: field("Everything else counts as", other, "What a device reports if its answer is not listed or missing. Without it, such a device could only stay silent, and that would tell.") };
+  return { other, element: field("Everything else counts as", other, "For people whose answer is not in the list, or who give none. Their devices send this, so that silence gives nobody away.") };
 }
 
 function list(most) {

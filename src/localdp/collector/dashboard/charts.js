@@ -30,7 +30,7 @@ export function ticks(most, wanted = 4) {
 
 /** The frame of a chart: horizontal lines with their labels, and the functions that place values. */
 export function frame(width, height, top, name, format) {
-  const left = Math.max(...top.map((tick) => format(tick).length)) * 7.2 + 10;
+  const left = Math.max(...top.map((tick) => format(tick).length)) * 8 + 14;
   const inner = { left, right: width - 8, top: 10, bottom: height - 26 };
   const most = top.at(-1) || 1;
   const y = (value) => inner.bottom - (value / most) * (inner.bottom - inner.top);
@@ -54,8 +54,8 @@ export function below(svg, inner, height, labels, x) {
 }
 
 /** Bars, with a title for each that shows when the pointer rests on it, and with intervals where `low` and `high` are given. */
-export function bars(width, height, { name, values, labels, titles, format, low = null, high = null, curve = null, top = null }) {
-  const highest = Math.max(...values, ...(high ?? []), ...(curve ?? []), 0);
+export function bars(width, height, { name, values, labels, titles, format, low = null, high = null, curve = null, marks = null, top = null }) {
+  const highest = Math.max(...values, ...(high ?? []), ...(curve ?? []), ...(marks ?? []), 0);
   const { svg, inner, y } = frame(width, height, top ?? ticks(highest || 1), name, format);
   const step = (inner.right - inner.left) / Math.max(values.length, 1);
   const thin = Math.min(step * 0.78, 46);
@@ -66,24 +66,31 @@ export function bars(width, height, { name, values, labels, titles, format, low 
       s("title", {}, titles[place])));
     if (high) svg.append(s("line", { class: "whisker", x1: x(place), x2: x(place), y1: y(low[place]), y2: y(high[place]) }));
   });
+  marks?.forEach((value, place) => svg.append(s("circle", { class: "point c3", cx: x(place), cy: y(value), r: 4.5 }, s("title", {}, `Made-up truth: ${format(value)}`))));
   if (curve) svg.append(s("polyline", { class: "curve", points: curve.map((value, place) => `${x(place)},${y(value)}`).join(" ") }));
   below(svg, inner, height, labels, x);
   return svg;
 }
 
+/** A name as text that ends with "…" where there is no room, and is whole in a title. */
+export function named(name, { width, ...place }) {
+  const room = Math.max(4, Math.floor(width / 7.2));
+  return s("text", { class: "tick", ...place }, name.length > room ? `${name.slice(0, room - 1)}…` : name, s("title", {}, name));
+}
+
 /** Shares as horizontal bars with intervals: rows of `name`, `share`, `low` and `high`. Names that are too long end with "…", and are whole in a title. */
 export function shareBars(width, rows, name) {
-  const ROW = 28;
-  const words = Math.min(width * 0.38, Math.max(...rows.map((row) => row.name.length), 4) * 7.4 + 14);
+  const narrow = width < 480; // then a name has a line of its own
+  const ROW = narrow ? 48 : 28;
+  const words = narrow ? 0 : Math.min(width * 0.38, Math.max(...rows.map((row) => row.name.length), 4) * 7.4 + 14);
   const most = Math.max(...rows.map((row) => row.high ?? row.share), 1e-9);
   const [left, right] = [words, width - 66];
   const x = (share) => left + (Math.max(share, 0) / most) * (right - left);
   const height = rows.length * ROW + 8;
   const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name });
   rows.forEach((row, place) => {
-    const y = place * ROW + ROW / 2 + 4;
-    const room = Math.max(4, Math.floor((words - 12) / 7.2));
-    svg.append(s("text", { class: "tick", x: words - 10, y: y + 4, "text-anchor": "end" }, row.name.length > room ? `${row.name.slice(0, room - 1)}…` : row.name, s("title", {}, row.name)));
+    const y = place * ROW + ROW / 2 + (narrow ? 12 : 4);
+    svg.append(named(row.name, narrow ? { x: 0, y: y - 14, width } : { x: words - 10, y: y + 4, "text-anchor": "end", width: words - 12 }));
     svg.append(s("rect", { class: "bar", x: left, y: y - 8, width: Math.max(x(row.share) - left, 1), height: 16, rx: 3 }, s("title", {}, row.title ?? row.name)));
     if (row.high !== undefined) svg.append(s("line", { class: "whisker", x1: x(row.low), x2: x(row.high), y1: y, y2: y }));
     svg.append(s("text", { class: "tick", x: width - 4, y: y + 4, "text-anchor": "end" }, row.text));

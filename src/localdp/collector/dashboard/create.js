@@ -12,6 +12,7 @@ import { percent } from "./words.js";
 export function createPage(root, lost) {
   document.title = "New survey · localdp";
   const kinds = Object.entries(KINDS).map(([name, one], place) => ({ name, one, input: h("input", { type: "radio", name: "kind", value: name, id: `kind-${name}`, checked: place === 0, "aria-labelledby": `name-${name}`, "aria-describedby": `about-${name}` }) }));
+  const name = Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join(""); // so that two surveys may ask the same
   const made = Object.fromEntries(Object.entries(KINDS).map(([name, one]) => [name, one.make()]));
   const chosen = () => kinds.find(({ input }) => input.checked).name;
   const fields = h("div");
@@ -32,10 +33,10 @@ export function createPage(root, lost) {
   const first = h("button", { value: "try" }, "Try it first");
   const advice = h("div", { "aria-live": "polite" });
   const panel = h("aside", { class: "card advice", "aria-label": "What to expect" }, h("h2", {}, "What to expect"), advice);
-  const onlyPlans = h("div", {},
+  const onlyPlans = h("div", { class: "fields" },
     field("Budget of one report alone", once, "For people who are asked again and again: the budget above then holds for all reports of a person together, and a single one is protected by this smaller one. Leave it empty otherwise."),
-    field("Segments", segments, "Optional labels that devices send in the clear, such as the platform. A label is not protected, so never use one for something private: ask that as a question."),
     field("Mechanism", mechanism));
+  const labelled = field("Segments", segments, "Optional labels that devices send in the clear, such as the platform. A label is not protected, so never use one for something private: ask that as a question.");
   const isPlan = () => !KINDS[chosen()].alone;
 
   const form = h("form", { class: "card", async onsubmit(event) {
@@ -49,7 +50,7 @@ export function createPage(root, lost) {
       const one = await tell("/v1/studies", {
         ...study(), title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), write_token: token.checked,
         ...(opens.value ? { opens: opens.value } : {}), ...(closes.value ? { closes: closes.value } : {}),
-        ...(isPlan() && labels().length ? { segments: labels() } : {}), ...(draft ? { draft } : {}),
+        ...(labels().length ? { segments: labels() } : {}), ...(draft ? { draft } : {}),
       });
       if (draft) await tryIt(one);
       else location.hash = placeOf(one);
@@ -67,15 +68,15 @@ export function createPage(root, lost) {
   fields,
   h("div", { class: "field" }, h("label", { for: "epsilon" }, "Privacy budget (epsilon) ", epsilonSaid), epsilon,
     h("p", { class: "note", id: "epsilon-help" }, "Smaller protects people better and needs more of them.", hint("epsilon"))),
-  field("Expected number of people", users, "For what to expect; surveys of short text are planned for it."),
+  field("Expected number of people", users, "A guess is enough: what is said beside this form goes by it."),
   h("details", { class: "more" }, h("summary", {}, "More options"),
     h("div", { class: "pair" }, field("Opens", opens), field("Closes", closes)),
     h("p", { class: "note" }, "Optional. Whole days, in UTC."),
-    field("Show shares from this number of reports on", minimum), onlyPlans,
+    field("Show shares from this number of reports on", minimum), labelled, onlyPlans,
     h("div", { class: "field check" }, token, h("label", { for: "write-token" }, "Uploads need a write token"))),
   error, h("div", { class: "actions" }, button, first));
 
-  const labels = () => segments.value.split(",").map((one) => one.trim()).filter(Boolean);
+  const labels = () => (labelled.hidden ? "" : segments.value).split(",").map((one) => one.trim()).filter(Boolean);
 
   function fail(text, where) {
     error.textContent = text;
@@ -86,7 +87,7 @@ export function createPage(root, lost) {
   /** What is asked, as the collector is asked for it. */
   function study() {
     const asked = made[chosen()];
-    const budget = { epsilon: Number(epsilon.value) };
+    const budget = { epsilon: Number(epsilon.value), name };
     if (!isPlan()) return { ...asked.study(Math.round(Number(users.value))), ...budget };
     return { kind: "plan", ...asked.plan(), ...budget, mechanism: mechanism.value, ...(once.value ? { once: Number(once.value) } : {}) };
   }
@@ -96,6 +97,7 @@ export function createPage(root, lost) {
     made[chosen()].said();
     question.placeholder = KINDS[chosen()].example;
     onlyPlans.hidden = !isPlan();
+    labelled.hidden = chosen() === "text";
     epsilonSaid.textContent = `${epsilon.value}: a guess of 50% becomes at most ${percent(1 / (1 + Math.exp(-Number(epsilon.value))), 0.01)}`;
     soon();
   }
@@ -122,7 +124,8 @@ export function createPage(root, lost) {
       const found = await tell("/v1/preview", { people, study: study() });
       if (turn !== latest || root.signal.aborted) return;
       if (isPlan()) offer(found.parts[0].mechanisms);
-      advice.replaceChildren(...expected(found, { title: title.value.trim(), question: question.value.trim() }).filter(Boolean));
+      advice.replaceChildren(...expected(found, {
+        title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), labels: Math.max(1, labels().length), whole: study().scale?.step === 1 }).filter(Boolean));
     } catch (problem) {
       if (turn !== latest || problem.name === "AbortError") return;
       if (problem.status === 401) lost(problem);

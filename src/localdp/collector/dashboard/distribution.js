@@ -3,7 +3,7 @@
 import { bars, responsive } from "./charts.js";
 import { h, numbersTable } from "./dom.js";
 import { pictureButtons } from "./picture.js";
-import { figure, label, percent } from "./words.js";
+import { figure, label, percent, summedUp } from "./words.js";
 
 /** The same as `ranking`: an element, and a function that shows estimates in it. */
 export function distribution() {
@@ -11,26 +11,27 @@ export function distribution() {
   const words = h("p", { class: "lead" });
   const picture = h("div", { class: "chart" });
   const table = h("div");
+  const truly = h("span", {}, h("span", { class: "key truth" }), "made-up truth");
   const element = h("div", { class: "distribution" }, words, picture, h("p", { class: "legend", "aria-hidden": "true" },
-    h("span", { class: "key box" }), "calibrated share", h("span", { class: "key whisker" }), "interval"), pictureButtons("Distribution of the answers", () => picture.querySelector("svg")), table);
+    h("span", { class: "key box" }), "calibrated share", h("span", { class: "key whisker" }), "interval", truly), pictureButtons("Distribution of the answers", () => picture.querySelector("svg")), table);
   const paint = responsive(picture, (width) => {
     if (!found) return h("p", { class: "nothing" }, "Estimating …");
-    const { items, std_error_share: unit } = found;
+    const { items, std_error_share: unit, truth } = found;
     const names = items.item.map(label);
     const between = (place) => `${percent(items.share_low[place], unit / 10)} to ${percent(items.share_high[place], unit / 10)}`;
     return bars(width, 280, {
       name: `The distribution of the answers. ${words.textContent}`,
-      values: items.share, low: items.share_low, high: items.share_high, labels: names,
+      marks: truth && items.item.map((item) => truth[item] ?? 0), values: items.share, low: items.share_low, high: items.share_high, labels: names,
       titles: names.map((name, place) => `${name}: ${percent(items.share[place], unit / 10)}, between ${between(place)}`),
       format: (share) => percent(share, 0.01),
     });
   });
 
-  async function show(estimates) {
-    found = estimates;
+  async function show(estimates, truth = null) {
+    found = { ...estimates, truth };
+    truly.hidden = !truth;
     const { summary, items, std_error_share: unit, level } = estimates;
-    words.replaceChildren("Half of the people answer ", h("b", {}, figure(summary.median.value)), ` or less (${between(summary.median)}). `,
-      "The mean is ", h("b", {}, figure(summary.mean.value)), ` (${between(summary.mean)}).`);
+    words.textContent = summedUp(summary);
     paint();
     const open = table.firstChild?.open;
     table.replaceChildren(
@@ -43,5 +44,3 @@ export function distribution() {
 
   return { element, show };
 }
-
-const between = ({ low, high }) => `between ${figure(low)} and ${figure(high)}`;

@@ -59,13 +59,31 @@ export function card(title, note, ...children) {
     h("h2", { id }, title), note ? h("p", { class: "note" }, note) : null, ...children);
 }
 
+/** What only statisticians want to know, folded. */
+export const forStatisticians = (...said) => h("details", { class: "telling" }, h("summary", {}, "For statisticians"), said.map((one) => h("p", { class: "note" }, one)));
+
+/** Put an element in place of what was there, unless it says the same; what was unfolded stays so. */
+export function refill(place, made) {
+  if (place.textContent === made.textContent) return;
+  const open = place.querySelector("details")?.open;
+  place.replaceChildren(made);
+  if (open) place.querySelector("details").open = true;
+}
+
+/** A table that scrolls if it is too wide, and then says so. */
+export function scrolling(caption, table, look = "") {
+  const view = h("div", { class: `scroll ${look}`, tabindex: 0, role: "region", "aria-label": caption }, table);
+  const more = h("p", { class: "sideways", hidden: true, "aria-hidden": "true" }, "Scroll sideways for more →");
+  new ResizeObserver(() => { more.hidden = view.scrollWidth <= view.clientWidth + 1; }).observe(view);
+  return h("div", { class: "scrolling" }, more, view);
+}
+
 /** A table that holds the numbers of a picture, for those who cannot see it or want to know exactly. */
 export function numbersTable(head, rows, caption, summary = "The numbers as a table") {
   return h("details", { class: "numbers" },
     h("summary", {}, summary),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-      h("table", {}, h("caption", { class: "unseen" }, caption),
-        h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) =>
-          place ? h("td", {}, cell) : h("th", { scope: "row" }, cell))))))));
+    scrolling(caption, h("table", {}, h("caption", { class: "unseen" }, caption),
+      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) =>
+        place ? h("td", {}, cell) : h("th", { scope: "row" }, cell))))))));
 }

@@ -29,18 +29,20 @@ export function head(place, name, study, here, ...actions) {
   useLabels(study.labels);
   document.title = `${here ? `${PAGES[here]} · ` : ""}${title} · localdp`;
   const pages = Object.entries(PAGES).filter(([page]) => (onlySurvey() ? !page || page === "report" : page !== "uploads" || place === "plan"));
+  const nav = h("nav", { class: "pages", "aria-label": "Pages of this survey" }, pages.map(([page, text]) =>
+    h("a", { href: `#/${place}/${name}${page && `/${page}`}`, "aria-current": page === here ? "page" : null }, text)));
+  setTimeout(() => { nav.scrollLeft = nav.querySelector("[aria-current]").offsetLeft - nav.clientWidth / 3; }); // on a phone, the page that is shown is seen
   return h("div", { class: "about" },
     h("div", { class: "head" },
       h("div", {}, h("h1", {}, title, " ", badge(study)),
         h("p", { class: "lead" }, study.question || (TITLES[study.kind] ?? ""))),
       h("div", { class: "actions" }, ...actions)),
-    h("nav", { class: "pages", "aria-label": "Pages of this survey" }, pages.map(([page, text]) =>
-      h("a", { href: `#/${place}/${name}${page && `/${page}`}`, "aria-current": page === here ? "page" : null }, text))),
-    onlySurvey() ? null : trialBar(study, place, name));
+    nav, onlySurvey() ? null : trialBar(study, place, name));
 }
 
 /** The state of a survey, in a word. */
-export const badge = (study) => h("span", { class: `badge ${study.trial_of || study.draft ? "trial" : study.state}` }, study.trial_of ? "trial" : study.draft ? "not begun" : study.state);
+export const stateOf = (study) => (study.trial_of ? "trial" : study.draft || study.state === "planned" ? "not begun" : study.state);
+export const badge = (study) => h("span", { class: `badge ${study.trial_of || study.draft ? "trial" : study.state}` }, stateOf(study));
 
 /** One figure at the top of a page; `word` is explained on demand. */
 export const tile = (term, value, note, word) => h("div", { class: "tile" },

@@ -4,18 +4,18 @@ import { freshId, h } from "./dom.js";
 
 /** A word, what it means in one or two sentences, and the page of the documentation that says more. */
 const WORDS = {
-  epsilon: ["Privacy budget (epsilon)", "How much one answer may give away, at most. At epsilon 1, somebody who finds two answers equally likely is at most 73% sure of one after seeing the report; at 2, at most 88%. Smaller protects better, and needs more people.", "privacy.md"],
-  report: ["Report", "What a device sends: an answer that was changed at random before it left. Nobody can be certain of the answer from it.", "privacy.md"],
-  error: ["Standard error", "How far an estimate is typically off, because answers are noisy: about two out of three are closer than this. Items that many people hold have a slightly larger one, which the list shows.", "what-calibrate-does.md"],
-  visible: ["Smallest share seen", "An item that this share of the people hold stands out of the noise nine times out of ten. Smaller ones may be lost in it.", "choosing.md"],
-  interval: ["Interval", "The true share lies in it nine times out of ten. The intervals in the list are made for the list as it is shown. If you had an item in mind before looking, search for it: then the interval is one that holds for such an item.", "calibrate.md"],
-  calibrated: ["Calibrated and raw", "The raw share only has the average of the noise taken out. The calibrated one also uses what all items together tell, is closer to the truth on average, and is the one to quote.", "what-calibrate-does.md"],
-  hitter: ["Popular items", "Items that more people hold than the threshold says. The percentage beside each is the probability that it really does.", "heavy-hitters.md"],
-  prior: ["Prior", "What Calibrate has learnt about how shares are spread over the items. It should agree with the bars.", "what-calibrate-does.md"],
-  suspect: ["Looks forged", "A report that honest devices hardly ever send. It is left out of the shares until somebody takes it in.", "poisoning.md"],
-  mechanism: ["Mechanism", "The way in which devices change answers at random. The collector chooses the one with the smallest error.", "choosing.md"],
-  round: ["Round", "In some surveys other people are asked in each round, and what one round shows decides what the next one asks. Everybody answers once.", "discovery.md"],
-  minimum: ["Minimum", "No share is shown before there are so many reports.", "collector.md"],
+  epsilon: ["Privacy budget (epsilon)", "How much one answer may give away, at most. At epsilon 1, somebody who finds two answers equally likely is at most 73% sure of one after seeing the report; at 2, at most 88%. Smaller protects better, and needs more people.", "privacy"],
+  report: ["Report", "What a device sends: an answer that was changed at random before it left. Nobody can be certain of the answer from it.", "privacy"],
+  error: ["Standard error", "How far an estimate is typically off, because answers are noisy: about two out of three are closer than this. Answers that many people give have a slightly larger one, which the list shows.", "what-calibrate-does"],
+  visible: ["Smallest share seen", "An answer that this share of the people give stands out of the noise nine times out of ten. Smaller ones may be lost in it.", "choosing"],
+  interval: ["Interval", "The true share lies in it nine times out of ten. The intervals in the list are made for the list as it is shown. If you had an answer in mind before looking, search for it: then the interval is one that holds for that.", "calibrate"],
+  calibrated: ["Calibrated and raw", "The raw share only has the average of the noise taken out. The calibrated one also uses what all answers together tell, is closer to the truth on average, and is the one to quote.", "what-calibrate-does"],
+  hitter: ["Popular answers", "Answers that more people give than the threshold says. The percentage beside each is the probability that it really does.", "heavy-hitters"],
+  prior: ["Prior", "What Calibrate has learnt about how shares are spread over the answers. It should agree with the bars.", "what-calibrate-does"],
+  suspect: ["Looks forged", "A report that honest devices hardly ever send. It is left out of the shares until somebody takes it in.", "poisoning"],
+  mechanism: ["Mechanism", "The way in which devices change answers at random. The collector chooses the one with the smallest error.", "choosing"],
+  round: ["Round", "In some surveys other people are asked in each round, and what one round shows decides what the next one asks. Everybody answers once.", "discovery"],
+  minimum: ["Minimum", "No share is shown before there are so many reports.", "collector"],
 };
 
 /** A small button that explains a word. */
@@ -43,7 +43,7 @@ export function helpPage(root, lost, word) {
     h("section", { class: "card", "aria-labelledby": "begin" }, h("h2", { id: "begin" }, "How to begin"), guide(), h("a", { class: "button main", href: "#/new" }, "New survey")),
     h("section", { class: "card", "aria-labelledby": "words" }, h("h2", { id: "words" }, "What the words mean"),
       h("dl", { class: "words" }, Object.entries(WORDS).map(([name, [title, text, page]]) => h("div", { id: `word-${name}` },
-        h("dt", {}, title), h("dd", {}, text, " ", h("small", {}, `More in docs/${page} of this version.`)))))));
+        h("dt", {}, title), h("dd", {}, text, " ", h("small", {}, `More in the documentation, on the page “${page.replaceAll("-", " ")}”.`)))))));
   const here = document.getElementById(`word-${word}`);
   if (here) {
     here.classList.add("chosen");

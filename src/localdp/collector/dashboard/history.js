@@ -1,4 +1,4 @@
-// How the most frequent items moved, by day or by week.
+// How the most frequent answers moved, by day or by week.
 
 import { ask } from "./api.js";
 import { lines, responsive } from "./charts.js";
@@ -22,8 +22,8 @@ export function historyCard(path, signal, lost) {
     ["day", "week"].map((name) => h("label", {},
       h("input", { type: "radio", name: "period", value: name, checked: name === by, onchange: () => { by = name; update(); } }),
       h("span", {}, name === "day" ? "By day" : "By week"))));
-  const element = card("How the top items moved",
-    "All periods are estimated together, so a line moves where the reports do. The band is the interval of the item that is chosen below.", choice, picture, legend, note, pictureButtons("How the top items moved", () => picture.querySelector("svg")), table);
+  const element = card("How the top answers moved",
+    "All periods are estimated together, so a line moves where the reports do. The band is the interval of the answer that is chosen below. Weeks begin on Monday.", choice, picture, legend, note, pictureButtons("How the top answers moved", () => picture.querySelector("svg")), table);
 
   const name = (period) => (answer.by === "day" ? shortDay(period) : period.replace("-", " "));
   const paint = responsive(picture, (width) => (answer === null ? h("span") : lines(width, 260, {
@@ -42,7 +42,7 @@ export function historyCard(path, signal, lost) {
       const value = one.share[at];
       legend.children[number].querySelector(".value").textContent = value === null || value === undefined ? "–" : percent(value, 0.001);
     });
-    note.textContent = place === null ? "" : name(periods[place]);
+    note.textContent = place === null ? `The figures are those of the last ${answer.by}, ${name(periods[at])}.` : name(periods[place]);
   }
 
   function show() {
@@ -60,7 +60,7 @@ export function historyCard(path, signal, lost) {
         one.share[place] === null ? periods.status[place] : percent(one.share[place], 0.001))]), "Shares by period"));
     if (kept) table.firstChild.open = true;
     const withheld = periods.status.filter((status) => status === "withheld").length;
-    if (withheld) note.textContent = `${withheld} ${withheld === 1 ? "period has" : "periods have"} too few reports to be shown.`;
+    if (withheld) note.textContent += ` ${withheld} ${withheld === 1 ? "period has" : "periods have"} too few reports to be shown.`;
   }
 
   async function update(plan) {

@@ -1,4 +1,4 @@
-// The threshold and the items above it, each with the probability that it really is.
+// The threshold and the answers above it, each with the probability that it really is.
 
 import { ask } from "./api.js";
 import { card, debounced, h } from "./dom.js";
@@ -18,14 +18,14 @@ export function hittersCard(path, signal, lost) {
   const output = h("output", { for: "threshold", class: "big" });
   const summary = h("p", { class: "note", role: "status" });
   const list = h("ol", { class: "hitters", tabindex: 0 });
-  const element = card("Popular items",
-    ["Items that more people hold than the threshold says, each with the probability that it really is above it.", hint("hitter")],
+  const element = card("Popular answers",
+    ["Answers that more people give than the threshold says, each with the probability that it really is above it.", hint("hitter")],
     h("div", { class: "slider" }, h("label", { for: "threshold" }, "Threshold"), slider, output), list, summary);
   element.classList.add("hitting");
 
   function moved() {
     const users = Math.round(share() * reports);
-    output.textContent = `${percent(share())} of the users (${count(users)})`;
+    output.textContent = `${percent(share())} of the people (${count(users)})`;
     slider.setAttribute("aria-valuetext", output.textContent);
     soon();
   }
@@ -57,8 +57,8 @@ export function hittersCard(path, signal, lost) {
         h("span", { class: "probability" }, h("span", { class: "rail", "aria-hidden": "true" }, sure), h("span", {}, chance(items.probability[place]))));
     }));
     const more = places.length > SHOWN ? ` The first ${SHOWN} are shown.` : "";
-    summary.textContent = places.length ? `${several(places.length, "item")} above ${percent(share())}.${more}`
-      : `No item is likely to be above ${percent(share())}. Move the threshold to the left.`;
+    summary.textContent = places.length ? `${several(places.length, "answer")} above ${percent(share())}.${more}`
+      : `No answer is likely to be above ${percent(share())}. Move the threshold to the left.`;
   }
 
   /** New reports have come, or these are the first. */

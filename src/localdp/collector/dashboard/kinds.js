@@ -24,5 +24,14 @@ const KINDS = {
   },
 };
 
+/** The answers to a question of a form: what is typed for each, and how it is called. */
+export function cellsOf({ question, domain }) {
+  if (!question) return (domain.items ?? Array.from({ length: domain.size }, (_, place) => place)).map((item) => [item, String(item)]);
+  const { low, high, step } = question;
+  const whole = step === 1 && Number.isInteger(low);
+  const at = (place) => Number((low + place * step).toFixed(6));
+  return Array.from({ length: Math.round((high - low) / step) + Number(whole) }, (_, place) => [at(place), whole ? String(at(place)) : `${at(place)} to ${at(place + 1)}`]);
+}
+
 /** What is known of the kind of a plan; kinds from elsewhere are shown as lists of cells. */
 export const kindOf = (plan) => KINDS[plan.kind] ?? { ...choice, example: () => "an answer", people: "[]  # write 2,000 answers here" };

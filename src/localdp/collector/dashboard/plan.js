@@ -3,7 +3,7 @@
 import { ask, save, sentence } from "./api.js";
 import { reportsCard } from "./arrivals.js";
 import { changesCard } from "./changes.js";
-import { announce, card, h } from "./dom.js";
+import { announce, card, forStatisticians, h, refill } from "./dom.js";
 import { head, loaded, tile } from "./head.js";
 import { guide, hint } from "./help.js";
 import { historyCard } from "./history.js";
@@ -11,8 +11,8 @@ import { hittersCard } from "./hitters.js";
 import { kindOf } from "./kinds.js";
 import { FEW, priorCard } from "./prior.js";
 import { forgeryCard, privacyCard } from "./privacy.js";
-import { tryIt } from "./trying.js";
-import { count, percent, several, shortDay } from "./words.js";
+import { truthOf, tryIt } from "./trying.js";
+import { count, percent, several, shortDay, waitingNote } from "./words.js";
 
 const PAUSE = 3_000; // milliseconds between two looks at the number of reports
 const SELDOM = 20_000; // milliseconds after which slow pictures are drawn anew
@@ -41,7 +41,8 @@ export async function planPage(root, lost, place, name) {
   const shares = kind.picture(signal);
   const chosen = choices();
   const why = h("p", { class: "note", role: "status" }, "Estimating …");
-  const sharesCard = card("Shares", null, chosen.element, shares.element, why);
+  const learnt = h("div");
+  const sharesCard = card("Shares", null, chosen.element, shares.element, why, learnt);
   sharesCard.classList.add("wide");
   const hitters = hittersCard(path, signal, lost);
   const history = historyCard(path, signal, lost);
@@ -77,13 +78,13 @@ export async function planPage(root, lost, place, name) {
     tiles.replaceChildren(
       tile("Reports", count(plan.reports), plan.last_day ? `the last on ${shortDay(plan.last_day)}` : "none yet", "report"),
       ...(now || !plan.reports ? [
-        tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of a rare item, ${several(now.std_error, "person").replace("persons", "people")}` : "known with the first report", "error"),
+        tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of a rare answer, ${several(now.std_error, "person").replace("persons", "people")}` : "known with the first report", "error"),
         tile("Smallest share seen", now?.visible_share ? percent(now.visible_share) : "–", now && !now.visible_share ? "more reports are needed" : "stands out 9 times out of 10", "visible"),
       ] : []),
       tile("Privacy", `ε ${Number(plan.progress.epsilon.toFixed(3))}`, `${several(plan.size, "answer")}${plan.options.set_size ? `, up to ${count(plan.options.set_size)} each` : ""}`, "epsilon"));
-    sentences.replaceChildren(...plan.progress.sentences.map((one) => h("p", { class: "note" }, one)));
-    privacy.replaceChildren(privacyCard(plan));
-    if (plan.progress.fake_users || !plan.reports) forgery.replaceChildren(forgeryCard(plan, `#/${place}/${name}/uploads`));
+    refill(sentences, forStatisticians(...plan.progress.sentences));
+    refill(privacy, privacyCard(plan));
+    if (plan.progress.fake_users || !plan.reports) refill(forgery, forgeryCard(plan, `#/${place}/${name}/uploads`));
     reports.show(plan.days);
     const { released } = plan.progress;
     results.hidden = later.hidden = !released;
@@ -118,10 +119,11 @@ export async function planPage(root, lost, place, name) {
       return;
     }
     if (!few) found.items = { ...found.top.items, partial: true };
-    await shares.show(found);
-    why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
-      found.prior && fits ? `Calibrated with the prior ${found.prior.fitted}. ` : "", few ? "" : `The ${count(TOP)} most frequent items are shown. `,
+    await shares.show(found, plan.trial_of && !query() ? truthOf(plan)?.[""] : null);
+    why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, waitingNote(found.released.held_back), `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
+      few ? "" : `The ${count(TOP)} most frequent answers are shown. `,
       ...[...found.warnings, ...largeSets(found)].map((one) => h("span", { class: "warning" }, sentence(one))));
+    if (found.prior) refill(learnt, forStatisticians(`Calibrated with the prior ${found.prior.fitted}.`, ...found.notes.map(sentence)));
   }
 
   /** Whether people seem to hold more items than count. */
@@ -129,7 +131,7 @@ export async function planPage(root, lost, place, name) {
     const most = plan.options.set_size;
     const held = most && items.raw ? items.raw.reduce((sum, one) => sum + one, 0) / n : 0;
     return held > FULL * most && !items.partial
-      ? [`people hold ${held.toFixed(1)} of at most ${most} items that count, so some of them probably hold more; all they hold then counts for less. A survey with a larger limit would tell`] : [];
+      ? [`people give ${held.toFixed(1)} of at most ${most} answers that count, so some of them probably hold more; all they give then counts for less. A survey with a larger limit would tell`] : [];
   }
 
   let seldom = 0; // when the slow pictures are due

@@ -2,30 +2,30 @@
 
 import { ask, sentence } from "./api.js";
 import { bars, responsive } from "./charts.js";
-import { card, h, numbersTable } from "./dom.js";
+import { card, forStatisticians, h, numbersTable } from "./dom.js";
 import { hint } from "./help.js";
 import { pictureButtons } from "./picture.js";
 import { count, several } from "./words.js";
 
-export const FEW = 30; // items below which a histogram says little
+export const FEW = 30; // answers below which a histogram says little
 
 export function priorCard(path, signal, lost) {
   let answer = null;
   const picture = h("div", { class: "chart" });
-  const said = h("p", { class: "note" });
+  const said = h("div");
   const table = h("div");
-  const legend = h("p", { class: "legend", "aria-hidden": "true" }, h("span", { class: "key box" }), "items", h("span", { class: "key curved" }), "expected");
-  const element = card("Does the prior fit?",
-    ["Bars: how many items have which raw frequency. Line: what the fitted prior and the noise predict. They should agree.", hint("prior")],
-    legend, picture, pictureButtons("Does the prior fit", () => picture.querySelector("svg")), said, table);
+  const legend = h("p", { class: "legend", "aria-hidden": "true" }, h("span", { class: "key box" }), "answers", h("span", { class: "key curved" }), "expected");
+  const element = card("Does what was learnt fit?",
+    ["Bars: how many answers have which raw frequency. Line: what is expected of them. Both should agree.", hint("prior")],
+    legend, picture, pictureButtons("Does what was learnt fit", () => picture.querySelector("svg")), said, table);
   const squeezed = (value) => Math.log10(1 + value); // so that single items are seen beside thousands
 
   const paint = responsive(picture, (width) => (answer === null ? h("span") : bars(width, 220, {
-    name: "Items by raw frequency, and what the prior predicts",
+    name: "Answers by raw frequency, and what is expected",
     values: answer.items.map(squeezed),
     curve: answer.expected.map(squeezed),
     labels: answer.items.map((_, place) => count(answer.edges[place])),
-    titles: answer.items.map((items, place) => `${several(items, "item")} from ${count(answer.edges[place])} to ${count(answer.edges[place + 1])} users`),
+    titles: answer.items.map((items, place) => `${several(items, "answer")} from ${count(answer.edges[place])} to ${count(answer.edges[place + 1])} people`),
     top: levels(Math.max(...answer.items, ...answer.expected)).map(squeezed),
     format: (value) => count(10 ** value - 1),
   })));
@@ -45,11 +45,11 @@ export function priorCard(path, signal, lost) {
       return;
     }
     paint();
-    const beyond = answer.beyond ? ` ${several(answer.beyond, "item")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
-    said.textContent = `Fitted: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}${beyond}`;
+    const beyond = answer.beyond ? `${several(answer.beyond, "answer")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
+    said.replaceChildren(...(beyond ? [h("p", { class: "note" }, beyond)] : []), forStatisticians(`Fitted prior: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}`));
     const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable(["from (users)", "to", "items", "expected"], answer.items.map((items, place) =>
-      [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Items by raw frequency"));
+    table.replaceChildren(numbersTable(["from (people)", "to", "answers", "expected"], answer.items.map((items, place) =>
+      [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Answers by raw frequency"));
     if (kept) table.firstChild.open = true;
   }
 

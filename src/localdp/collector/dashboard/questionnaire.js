@@ -2,13 +2,16 @@
 
 import { ask, save, sentence } from "./api.js";
 import { bars, shareBars } from "./charts.js";
-import { freshId, h, numbersTable } from "./dom.js";
+import { forStatisticians, freshId, h, numbersTable, scrolling } from "./dom.js";
 import { head, loaded, tile } from "./head.js";
+import { cellsOf } from "./kinds.js";
 import { pictureButtons } from "./picture.js";
 import { between, rowsOf, shareList } from "./shares.js";
-import { count, label, percent, several } from "./words.js";
+import { truthOf } from "./trying.js";
+import { count, label, percent, several, summedUp, waitingNote } from "./words.js";
 
 const PAUSE = 10_000; // milliseconds between two looks at the number of reports
+const SUMMED = " summary"; // how the collector calls the figures of a question, among people with one answer
 
 export async function questionnairePage(root, lost, place, name) {
   const path = `/v1/studies/${name}`;
@@ -19,25 +22,36 @@ export async function questionnairePage(root, lost, place, name) {
   const tabs = h("div", { class: "tabs scrolling", role: "tablist", "aria-label": "Questions", hidden: true });
   const panel = h("div", { role: "tabpanel", tabindex: 0, class: "question-panel" }, h("p", { class: "nothing", role: "status" }, "Estimating …"));
   const notes = h("div", { class: "sentences" });
-  const answers = h("section", { class: "card wide", "aria-label": "Answers" }, tabs, panel, notes);
-  const download = h("button", { type: "button", onclick: () => save(`${path}/result?format=csv&table=${encodeURIComponent(chosen)}`, `${study.short}-${chosen.replace(",", "-")}.csv`).catch(lost) }, "Download CSV");
+  const whose = choices();
+  const answers = h("section", { class: "card wide", "aria-label": "Answers" }, whose.element, tabs, panel, notes);
+  const download = h("button", { type: "button", onclick: () => save(`${path}/result?${whose.query("format=csv", `table=${encodeURIComponent(chosen)}`)}`, `${study.short}-${chosen.replace(",", "-")}.csv`).catch(lost) }, "Download CSV");
   root.replaceChildren(head(place, name, study, "", download), tiles, answers);
 
   let chosen = null;
   let shown = -1;
+  let parts = study.parts;
 
-  function figures(now) {
-    const reports = now.parts.reduce((sum, part) => sum + part.reports, 0);
+  /** Whose answers: those of everybody, with one label, or of the people who gave one answer to another question. */
+  function choices() {
+    const segment = h("select", { "aria-label": "Whose answers" }, h("option", { value: "" }, "everybody"), study.segments.map((one) => h("option", { value: one }, one)));
+    const crossed = new Set(form.parts.filter((part) => part.asks.length > 1).flatMap((part) => part.asks));
+    const given = h("select", { "aria-label": "Who answered" }, h("option", { value: "" }, "anything"), form.questions.filter((one) => crossed.has(one.name)).map((one) =>
+      h("optgroup", { label: label(one.name) }, cellsOf(one).map(([value, text]) => h("option", { value: `${one.name}:${value}` }, `${label(one.name)}: ${label(text)}`)))));
+    const element = h("div", { class: "tools", hidden: true }, study.segments.length ? h("label", { class: "inline" }, "Answers of ", segment) : null, crossed.size ? h("label", { class: "inline" }, "who answered ", given) : null);
+    element.addEventListener("change", () => { chosen = null; estimates().catch(lost); });
+    return { element, segment, given, query: (...more) => [...more, ...(segment.value ? [`segment=${encodeURIComponent(segment.value)}`] : []), ...(given.value ? [`given=${encodeURIComponent(given.value)}`] : [])].join("&") };
+  }
+
+  function figures() {
+    const reports = parts.reduce((sum, part) => sum + part.reports, 0);
     tiles.replaceChildren(
       tile("People", count(reports), "one report each", "report"),
-      tile("Questions", count(form.questions.length), `asked in ${several(now.parts.length, "part")}`),
-      tile("Privacy", `ε ${Number(now.epsilon.toFixed(3))}`, "spent once, by everybody", "epsilon"));
+      tile("Questions", count(form.questions.length), `asked in ${several(parts.length, "part")}`),
+      tile("Privacy", `ε ${Number(study.epsilon.toFixed(3))}`, "spent once, by everybody", "epsilon"));
     return reports;
   }
 
-  const isScale = (key) => form.questions.some((one) => one.name === key && one.question);
-
-  function show(tables, key) {
+  function show(result, key) {
     chosen = key;
     for (const tab of tabs.children) {
       const here = tab.dataset.key === key;
@@ -45,46 +59,50 @@ export async function questionnairePage(root, lost, place, name) {
       tab.tabIndex = here ? 0 : -1;
       if (here) panel.setAttribute("aria-labelledby", tab.id);
     }
-    const { columns } = tables[key];
-    panel.replaceChildren(...(key.includes(",") ? heatMap(key.split(","), columns) : answersOf(key, columns, isScale(key))));
+    const { columns } = result.tables[key];
+    const truth = study.trial_of && !whose.given.value && !whose.segment.value ? truthOf(study)?.[key] : null;
+    panel.replaceChildren(...(key.includes(",") ? heatMap(key.split(","), columns) : answersOf(key, columns, form, figuresOf(result, key), truth)));
   }
 
-  async function estimates(parts) {
+  async function estimates() {
     const least = Math.max(study.minimum, 1);
     const enough = parts.some((part) => part.reports - part.suspect >= least);
-    const result = !enough ? null : await ask(`${path}/result`, { signal }).catch((error) => {
+    let few = "";
+    const result = !enough ? null : await ask(`${path}/result?${whose.query()}`, { signal }).catch((error) => {
       if (error.code !== "too-few-reports") throw error;
-      return null; // reports of thin days wait for others
+      few = error.message; // reports of thin days wait for others
+      return null;
     });
-    download.disabled = !result;
-    tabs.hidden = !result;
+    download.disabled = tabs.hidden = !result;
+    whose.element.hidden = !enough;
     if (!result) {
       tabs.replaceChildren();
       notes.replaceChildren();
-      panel.replaceChildren(h("p", { class: "nothing" }, `Waiting for reports: a part is shown from ${several(least, "report")} on.`));
+      panel.replaceChildren(...waiting(parts, least, few));
       return;
     }
-    const keys = Object.keys(result.tables);
-    tabs.replaceChildren(...keys.map((key) => h("button", { type: "button", role: "tab", id: freshId("tab"), "data-key": key, onclick: () => show(result.tables, key), onkeydown: (event) => move(event, result.tables, keys) }, key.split(",").map(label).join(" × "))));
-    notes.replaceChildren(h("p", { class: "note" }, `Estimated from ${several(result.n, "report")}. Intervals hold the true share 9 times out of 10.`),
-      ...result.notes.map((note) => h("p", { class: "note" }, sentence(note))));
-    show(result.tables, keys.includes(chosen) ? chosen : keys[0]);
+    const keys = Object.keys(result.tables).filter((key) => !key.endsWith(SUMMED));
+    tabs.replaceChildren(...keys.map((key) => h("button", { type: "button", role: "tab", id: freshId("tab"), "data-key": key, onclick: () => show(result, key), onkeydown: (event) => move(event, result, keys) }, key.split(",").map(label).join(" × "))));
+    const reports = parts.reduce((sum, part) => sum + part.reports - part.suspect, 0);
+    notes.replaceChildren(h("p", { class: "note" }, `Estimated from ${several(result.n, "report")}. ${whose.segment.value ? "" : waitingNote(reports - result.n)}Intervals hold the true share 9 times out of 10.`),
+      forStatisticians(...result.notes.map(sentence)));
+    show(result, keys.includes(chosen) ? chosen : keys[0]);
   }
 
-  function move(event, tables, keys) {
+  function move(event, result, keys) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    show(tables, keys[(keys.indexOf(chosen) + step + keys.length) % keys.length]);
+    show(result, keys[(keys.indexOf(chosen) + step + keys.length) % keys.length]);
     tabs.querySelector('[aria-selected="true"]').focus();
   }
 
   async function look() {
     try {
-      const now = document.hidden ? null : await ask(path, { signal });
-      if (now) {
-        const reports = figures(now);
+      if (!document.hidden) {
+        ({ parts } = await ask(path, { signal }));
+        const reports = figures();
         if (reports !== shown) {
-          await estimates(now.parts);
+          await estimates();
           shown = reports;
         }
       }
@@ -94,15 +112,33 @@ export async function questionnairePage(root, lost, place, name) {
   await look();
 }
 
+/** How far each part is, and about how many people are missing. */
+export function waiting(parts, least, why = "") {
+  const missing = Math.max(...parts.map((part) => (least - part.reports + part.suspect) / (part.share || 1)), 0);
+  return [h("p", { class: "nothing" }, `Waiting for reports: a part is shown from ${several(least, "report")} on.${missing > 0 ? ` About ${count(Number(missing.toPrecision(2)))} more people have to answer until all parts are.` : ""} ${why}`),
+    h("ul", { class: "rounds" }, parts.map((part) => {
+      const bar = h("span", { class: "fill" });
+      bar.style.width = `${Math.min(1, part.reports / least) * 100}%`;
+      return h("li", {}, h("b", {}, part.key.split(",").map(label).join(" × ")), h("span", { class: "rail", "aria-hidden": "true" }, bar), h("span", { class: "note" }, `${count(part.reports)} of ${count(least)}`));
+    }))];
+}
+
+/** The mean and the median of a question, of everybody or of the people with one answer; null if it has none. */
+export function figuresOf(result, key) {
+  const table = result.tables[`${key}${SUMMED}`]?.columns;
+  return table ? Object.fromEntries(table.of.map((name, place) => [name, { value: table.value[place], low: table.low[place], high: table.high[place] }])) : result.summaries?.[key] ?? null;
+}
+
 /** The answers to one question, with bars and intervals; numbers stand beside each other in the picture. */
-function answersOf(name, columns, ordered) {
-  const rows = rowsOf(columns[name].map(label), columns);
+function answersOf(name, columns, form, summary, truth) {
+  const rows = rowsOf(columns[name].map(label), columns).map((row, place) => ({ ...row, truth: truth ? truth[columns[name][place]] ?? 0 : undefined }));
+  const ordered = form.questions.some((one) => one.name === name && one.question);
   const drawn = () => (ordered ? bars(760, 280, { name, values: columns.share, low: columns.low, high: columns.high, labels: rows.map((row) => row.name), titles: rows.map((row) => row.title), format: (share) => percent(share, 0.01) }) : shareBars(760, rows, name));
-  return [shareList(rows), pictureButtons(name, drawn)];
+  return [summary ? h("p", { class: "lead" }, summedUp(summary)) : "", shareList(rows), truth ? h("p", { class: "legend" }, h("span", { class: "key truth" }), "what the made-up people answered") : "", pictureButtons(name, drawn)];
 }
 
 /** The table of two questions: a cell is the darker the more people it has. */
-function heatMap([first, second], columns) {
+export function heatMap([first, second], columns) {
   const rows = [...new Set(columns[first])];
   const heads = columns[second].slice(0, columns[second].length / rows.length);
   const most = Math.max(...columns.share, 1e-9);
@@ -114,11 +150,10 @@ function heatMap([first, second], columns) {
   };
   const numbers = columns.share.map((share, place) => [columns[first][place], columns[second][place], percent(share, 0.001), percent(columns.low[place], 0.001), percent(columns.high[place], 0.001)]);
   return [
-    h("p", { class: "note" }, `Shares of all people: ${first} in rows, ${second} in columns. Small figures are intervals.`),
-    h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `${first} by ${second}` },
-      h("table", { class: "heat" }, h("caption", { class: "unseen" }, `${first} by ${second}`),
-        h("thead", {}, h("tr", {}, h("td"), heads.map((head) => h("th", { scope: "col" }, label(head))))),
-        h("tbody", {}, rows.map((row, number) => h("tr", {}, h("th", { scope: "row" }, label(row)),
-          heads.map((_, place) => cell(number * heads.length + place))))))),
-    numbersTable([first, second, "share", "low", "high"], numbers, `${first} by ${second}`)];
+    h("p", { class: "note" }, `Shares of all people: ${label(first)} in rows, ${label(second)} in columns. Small figures are intervals.`),
+    scrolling(`${first} by ${second}`, h("table", { class: "heat" }, h("caption", { class: "unseen" }, `${first} by ${second}`),
+      h("thead", {}, h("tr", {}, h("td"), heads.map((head) => h("th", { scope: "col" }, label(head))))),
+      h("tbody", {}, rows.map((row, number) => h("tr", {}, h("th", { scope: "row" }, label(row)),
+        heads.map((_, place) => cell(number * heads.length + place)))))), "tall"),
+    numbersTable([first, second, "share", "low", "high"], numbers, `${first} by ${second}, the numbers`)];
 }

@@ -4,7 +4,7 @@ import { shareBars } from "./charts.js";
 import { announce, breathe, debounced, h } from "./dom.js";
 import { hint } from "./help.js";
 import { pictureButtons } from "./picture.js";
-import { between } from "./shares.js";
+import { between, truthMark } from "./shares.js";
 import { count, label, percent } from "./words.js";
 
 const SPARE = 6; // rows above and below those that can be seen
@@ -32,19 +32,19 @@ export function ranking(signal) {
 
   const rows = h("div", { class: "rows" });
   const head = h("div", { class: "row headings", role: "row" },
-    ["#", "Item", "Calibrated, interval and raw", "Share", "Interval", "Raw ± error"].map((name, place) =>
+    ["#", "Answer", "Calibrated, interval and raw", "Share", "Interval", "Raw ± error"].map((name, place) =>
       h("span", { role: "columnheader", class: ["rank", "item", "track", "share", "interval", "raw"][place] }, name)));
-  const view = h("div", { class: "view", tabindex: 0, role: "rowgroup", "aria-label": "Items; scroll with the arrow keys" }, rows);
-  const list = h("div", { class: "ranking", role: "table", "aria-label": "Items and their shares" },
+  const view = h("div", { class: "view", tabindex: 0, role: "rowgroup", "aria-label": "Answers; scroll with the arrow keys" }, rows);
+  const list = h("div", { class: "ranking", role: "table", "aria-label": "Answers and their shares" },
     h("div", { role: "rowgroup" }, head), view);
-  const search = h("input", { type: "search", id: "search", placeholder: "Search items", "aria-label": "Search items", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", placeholder: "Search answers", "aria-label": "Search answers", autocomplete: "off" });
   const sort = h("select", { "aria-label": "Sort by" }, Object.entries(ORDERS).map(([value, text]) => h("option", { value }, text)));
   const result = h("p", { class: "note", role: "status" });
   const whole = h("p", { class: "whole-name", role: "status", hidden: true });
   const legend = h("p", { class: "legend", "aria-hidden": "true" },
-    h("span", { class: "key dot" }), "calibrated", h("span", { class: "key span" }), "interval", h("span", { class: "key tick" }), "raw");
+    h("span", { class: "key dot" }), "calibrated", h("span", { class: "key span" }), "interval", h("span", { class: "key tick" }), "raw", h("span", { class: "key truth" }), h("span", { class: "truly" }, "made-up truth"));
   const hints = h("span", {}, hint("calibrated"));
-  const empty = h("p", { class: "nothing", hidden: true }, "No item matches.");
+  const empty = h("p", { class: "nothing", hidden: true }, "No answer matches.");
   const element = h("div", {}, h("div", { class: "tools" }, search, h("label", { class: "inline" }, "Sort by ", sort), legend, hints), list, empty, whole,
     h("div", { class: "tools foot" }, result, hint("interval"), pictureButtons("Shares", draw)));
 
@@ -69,7 +69,7 @@ export function ranking(signal) {
   function filter() {
     const wanted = search.value.trim().toLowerCase();
     found = wanted ? order.filter((place) => folded[place].includes(wanted)) : order;
-    tall = matchMedia("(max-width: 640px)").matches ? 62 : 44;
+    tall = matchMedia("(max-width: 640px)").matches ? 88 : 44;
     rows.style.height = `${found.length * tall}px`;
     view.style.height = `${Math.min(found.length, SEEN) * tall}px`;
     list.setAttribute("aria-rowcount", found.length + 1);
@@ -78,8 +78,8 @@ export function ranking(signal) {
     named = wanted !== "";
     whole.hidden = true;
     result.textContent = named
-      ? `${count(found.length)} of ${count(names.length)} items match. Shares and intervals are those that hold for items named before looking.`
-      : `${count(names.length)} items. Intervals hold for this list. If you had an item in mind before looking, search for it, and read that interval.`;
+      ? `${count(found.length)} of ${count(names.length)} answers match. Shares and intervals are those that hold for answers named before looking.`
+      : `${count(names.length)} answers. Intervals hold for this list. If you had an answer in mind before looking, search for it, and read that interval.`;
     paint(true);
   }
 
@@ -90,7 +90,9 @@ export function ranking(signal) {
     const dot = h("span", { class: "dot" });
     const bar = h("span", { class: "bar" });
     const track = h("span", { role: "cell", class: "track" }, h("span", { class: "rail", "aria-hidden": "true" }, bar, span, tick, dot));
-    const parts = { rank: cell("rank"), item: cell("item"), track, share: cell("share"), interval: cell("interval"), raw: cell("raw"), bar, span, tick, dot };
+    const truth = truthMark(0);
+    track.firstChild.append(truth);
+    const parts = { truth, rank: cell("rank"), item: cell("item"), track, share: cell("share"), interval: cell("interval"), raw: cell("raw"), bar, span, tick, dot };
     const element = h("div", { class: "row", role: "row" }, parts.rank, parts.item, track, parts.share, parts.interval, parts.raw);
     return { element, ...parts };
   }
@@ -130,6 +132,8 @@ export function ranking(signal) {
     row.span.style.left = at(low);
     row.span.style.right = `${(1 - Math.min(high / scale, 1)) * 100}%`;
     row.tick.style.left = at(raw);
+    row.truth.hidden = !table.truth;
+    if (table.truth) row.truth.style.left = at(table.truth[table.item[place]] ?? 0);
     row.dot.style.left = row.bar.style.width = at(share);
   }
 
@@ -178,10 +182,11 @@ export function ranking(signal) {
    * Show other estimates; the search, the order and the place stay. With tens of thousands of items this takes a tenth
    * of a second, so it is done in pieces, and the list changes when all of them are done.
    */
-  async function show(estimates) {
+  async function show(estimates, truth = null) {
     latest += 1;
+    for (const one of legend.querySelectorAll(".truth, .truly")) one.hidden = !truth;
     const turn = latest;
-    const given = { ...estimates.items, users: estimates.n, named: estimates.named };
+    const given = { ...estimates.items, users: estimates.n, named: estimates.named, truth };
     const size = given.item.length;
     let [text, lower] = [names, folded];
     const sameItems = size === names.length && label(given.item[0]) === names[0] && label(given.item.at(-1)) === names.at(-1);

@@ -2,12 +2,13 @@
 
 import { ask, onlySurvey, sentence } from "./api.js";
 import { bars, responsive, shareBars } from "./charts.js";
-import { card, h } from "./dom.js";
+import { card, h, scrolling } from "./dom.js";
 import { head, kindTitle, loaded, titleOf } from "./head.js";
 import { pictureButtons } from "./picture.js";
+import { figuresOf, heatMap, waiting } from "./questionnaire.js";
 import { shareCard } from "./share.js";
 import { between, rowsOf } from "./shares.js";
-import { chance, count, figure, label, longDay, percent, several } from "./words.js";
+import { chance, count, label, longDay, percent, several, summedUp, waitingNote } from "./words.js";
 
 const TOP = 25; // answers that a report lists
 const WIDTH = 680;
@@ -16,22 +17,25 @@ export async function reportPage(root, lost, place, name) {
   const study = await loaded(root, `/v1/studies/${name}`);
   const print = h("button", { type: "button", class: "main", onclick: () => globalThis.print() }, "Print or save as PDF");
   root.append(head(place, name, study, "report", print));
-  const reports = study.parts.reduce((sum, part) => sum + part.reports, 0);
+  const [reports, suspect] = ["reports", "suspect"].map((name) => study.parts.reduce((sum, part) => sum + part[name], 0));
+  const working = h("p", { class: "note loading", role: "status" }, "Estimating … this takes some seconds.");
+  root.append(working);
   let parts;
   try {
     parts = await cardsOf(study, root.signal);
   } catch (error) {
     if (error.status !== 409) throw error;
-    parts = { n: 0, cards: [card("Nothing to report yet", null, h("p", {}, sentence(error.message)))] };
+    parts = { n: 0, cards: [card("Nothing to report yet", null, ...(study.kind === "questionnaire" ? waiting(study.parts, Math.max(study.minimum, 1)) : [h("p", {}, sentence(error.message))]))] };
   }
+  working.remove();
   const sure = 1 / (1 + Math.exp(-study.epsilon));
   root.append(h("article", { class: "report" },
     h("header", {}, h("h2", {}, titleOf(study)), study.question ? h("p", { class: "lead" }, study.question) : null,
-      h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, one of each person` : `${several(reports, "report")} so far`}. ${longDay(new Date().toISOString().slice(0, 10))}.`)),
+      h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, one of each person. ${waitingNote(reports - suspect - parts.n)}${suspect ? `${several(suspect, "report")} left out because they look forged. ` : ""}` : `${several(reports, "report")} so far. `}${longDay(new Date().toISOString().slice(0, 10))}.`)),
     ...parts.cards,
     card("How to read this", null,
       h("p", {}, "Nobody handed over their answer. Every device changed it at random before it was sent, and the numbers above are estimated from all of these together. That is why each has an interval: the true share lies in it nine times out of ten."),
-      h("p", {}, "The intervals are right for the list as it stands. Somebody who wants to know about one answer, and had it in mind before looking at the list, should search for it on the page of results, which then shows an interval made for that.")),
+      parts.searched ? h("p", {}, "The intervals are right for the list as it stands. Somebody who wants to know about one answer, and had it in mind before looking at the list, should search for it on the page of results, which then shows an interval made for that.") : null),
     card("How people are protected", null,
       h("p", {}, `Whoever thought two answers of a person equally likely can, after seeing all that this person has sent, be at most ${percent(sure, 0.01)} sure of one of them (local differential privacy, epsilon ${study.epsilon}). That holds for everybody who sees the reports, the people who run this survey included.`))),
   ...(onlySurvey() ? [] : [shareCard(study)]));
@@ -47,24 +51,25 @@ async function onePlan(name, signal) {
   const found = await ask(`/v1/plans/${name}/estimates${listed ? `?top=${Math.min(TOP, plan.size)}` : ""}`, { signal });
   const items = listed ? found.top.items : found.items;
   const rows = rowsOf(items.item.map(label), { share: items.share, low: items.share_low, high: items.share_high });
-  const { summary } = found;
   const said = listed ? `The most frequent answer is “${rows[0].name}”, with ${rows[0].text} of the people (${between(rows[0])}).`
-    : `Half of the people answer ${figure(summary.median.value)} or less. The mean is ${figure(summary.mean.value)} (between ${figure(summary.mean.low)} and ${figure(summary.mean.high)}).`;
+    : summedUp(found.summary);
   const more = listed && plan.size > TOP ? `The ${TOP} most frequent of ${count(plan.size)} answers.` : null;
-  return { plan, n: found.n, cards: [result("Result", said, rows, !listed, more, found.warnings)] };
+  return { plan, n: found.n, searched: listed, cards: [result("Result", said, rows, !listed, more, found.warnings)] };
 }
 
 /** Several tables: a card for each that can be drawn. */
 async function tables(study, signal) {
   const found = await ask(`/v1/studies/${study.id}/result`, { signal });
   const form = await (await fetch(`/v1/studies/${study.id}/document`, { signal })).json();
-  const cards = Object.entries(found.tables).filter(([key]) => !key.includes(",")).map(([key, { columns }]) => {
+  const cards = Object.entries(found.tables).map(([key, { columns }], place) => {
+    if (study.kind === "questionnaire" && key.includes(",")) return card(key.split(",").map(label).join(" × "), null, ...heatMap(key.split(","), columns));
     const share = columns.share ?? [];
     const ends = study.kind === "questionnaire" ? columns : { low: columns.low.map((one) => one / Math.max(found.n, 1)), high: columns.high.map((one) => one / Math.max(found.n, 1)) };
-    const names = (columns[key] ?? columns.item ?? columns.items).map((item, place) => (columns.kind?.[place] === "other" ? "everybody else" : columns.kind?.[place] === "beginning" ? `${item}…` : label(item)));
+    const names = (columns[key] ?? columns.item ?? columns.items).map((item, at) => (columns.kind?.[at] === "other" ? "everybody else" : columns.kind?.[at] === "beginning" ? `${item}…` : label(item)));
     const notes = columns.probability?.map((value) => (value === null ? "" : chance(value)));
     const ordered = form.questions?.some((one) => one.name === key && one.question);
-    return result(columns[key] ? key : "What was found", null, rowsOf(names, { share, low: ends.low, high: ends.high }, notes).slice(0, TOP), ordered, null, found.notes);
+    const summary = figuresOf(found, key);
+    return result(columns[key] ? label(key) : "What was found", summary && summedUp(summary), rowsOf(names, { share, low: ends.low, high: ends.high }, notes).slice(0, TOP), ordered, null, place ? [] : found.notes);
   });
   return { n: found.n, cards };
 }
@@ -76,8 +81,8 @@ function result(title, said, rows, ordered, more, notes) {
   responsive(picture, draw);
   return card(title, null, said ? h("p", { class: "lead" }, said) : null,
     picture, pictureButtons(title, () => draw(WIDTH)),
-    h("div", { class: "scroll whole", tabindex: 0, role: "region", "aria-label": `${title}, a table` }, h("table", {}, h("caption", { class: "unseen" }, title),
+    scrolling(`${title}, a table`, h("table", {}, h("caption", { class: "unseen" }, title),
       h("thead", {}, h("tr", {}, ["answer", "share", "interval"].map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", {}, row.text), h("td", {}, between(row))))))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", {}, row.text), h("td", {}, between(row)))))), "whole"),
     more ? h("p", { class: "note" }, more) : null, ...notes.map((note) => h("p", { class: "note" }, sentence(note))));
 }

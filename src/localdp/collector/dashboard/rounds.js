@@ -96,7 +96,7 @@ export async function roundsPage(root, lost, place, name) {
       pictureButtons("What was found", () => shareBars(760, rows, "What was found")),
       h("p", { class: "note" }, `Estimated from ${several(answer.n, "report")}. Intervals hold the true share 9 times out of 10.`),
       ...answer.notes.map((note) => h("p", { class: "note" }, sentence(note))),
-      numbersTable(["value", "share", "interval"], rows.map((row) => [row.name, percent(row.share, 0.001), between(row)]), "What was found"));
+      numbersTable(["value", "share", "interval"], rows.map((row) => [row.name, percent(row.share, 0.001), between(row)]), "What was found, the numbers"));
     made.classList.add("wide");
     found.replaceChildren(made);
   }

@@ -3,7 +3,7 @@
 import { ask, change, tell } from "./api.js";
 import { announce, card, h } from "./dom.js";
 import { field } from "./asking.js";
-import { head, loaded, placeOf } from "./head.js";
+import { head, loaded, placeOf, titleOf } from "./head.js";
 import { tryIt } from "./trying.js";
 import { count, moment } from "./words.js";
 
@@ -71,7 +71,7 @@ function lifeCard(study, again) {
       await change("DELETE", path);
       location.hash = "#/";
     }, "The survey is deleted.") }, "Delete for good");
-    typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== study.short.slice(0, 8); });
+    typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== titleOf(study); });
     return [
       h("div", { class: "actions" },
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
@@ -81,8 +81,8 @@ function lifeCard(study, again) {
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
       ended ? h("details", {}, h("summary", {}, "Delete this survey"),
-        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices keep what they have remembered, and would not answer it again. Type ", h("b", {}, study.short.slice(0, 8)), " to go on."),
-        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The first eight digits of the survey"), typed), remove) : null];
+        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices keep what they have remembered, and would not answer it again. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
+        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), remove) : null];
   });
 }
 

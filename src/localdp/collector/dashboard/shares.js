@@ -5,7 +5,7 @@ import { percent } from "./words.js";
 
 /** Rows of `name`, `share`, and where they are known `low` and `high`; `note` is said below a name. */
 export function shareList(rows, unit = 0.001) {
-  const most = Math.max(...rows.map((row) => row.high ?? row.share), 1e-9);
+  const most = Math.max(...rows.map((row) => Math.max(row.high ?? row.share, row.truth ?? 0)), 1e-9);
   return h("ul", { class: "answers" }, rows.map((row) => {
     const bar = h("span", { class: "bar" });
     const span = h("span", { class: "span", hidden: row.high === undefined });
@@ -16,10 +16,17 @@ export function shareList(rows, unit = 0.001) {
       span.style.right = `${(1 - row.high / most) * 100}%`;
     }
     return h("li", {}, h("span", { class: "item" }, row.name, row.note ? h("small", {}, row.note) : null),
-      h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "rail" }, bar, span, dot)),
+      h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "rail" }, bar, span, dot, row.truth === undefined ? null : truthMark(row.truth / most))),
       h("span", { class: "share" }, percent(row.share, unit)),
       h("span", { class: "interval" }, row.high === undefined ? "" : between(row, unit)));
   }));
+}
+
+/** Where the made-up truth of a trial is, from 0 to 1. */
+export function truthMark(at) {
+  const mark = h("span", { class: "truth" });
+  mark.style.left = `${Math.min(at, 1) * 100}%`;
+  return mark;
 }
 
 /** An interval in figures. */

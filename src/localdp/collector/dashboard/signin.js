@@ -46,6 +46,6 @@ export function signInPage(root, done, why) {
 
   root.append(h("div", { class: "card narrow" },
     h("h1", {}, "What do people choose?"),
-    h("p", { class: "lead" }, "See how many people have each item, while nobody has to reveal theirs."), form));
+    h("p", { class: "lead" }, "See how many people give each answer, while nobody has to reveal theirs."), form));
   field.focus();
 }

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { h } from "./dom.js";
-import { badge, kindTitle, placeOf, titleOf } from "./head.js";
+import { badge, kindTitle, placeOf, stateOf, titleOf } from "./head.js";
 import { guide } from "./help.js";
 import { count, several } from "./words.js";
 
@@ -38,11 +38,11 @@ function tools(every, fill) {
   const choice = (name, of) => h("select", { "aria-label": name }, h("option", { value: "" }, `${name}: all`),
     [...new Set(every.map(of))].toSorted().map((text) => h("option", { value: text }, text)));
   const kind = choice("Kind", kindTitle);
-  const state = choice("State", (one) => one.state);
+  const state = choice("State", stateOf);
   const element = h("div", { class: "tools" }, search, kind, state);
   element.addEventListener("input", () => {
     const words = search.value.trim().toLowerCase();
-    fill(every.filter((one) => (!kind.value || kindTitle(one) === kind.value) && (!state.value || one.state === state.value)
+    fill(every.filter((one) => (!kind.value || kindTitle(one) === kind.value) && (!state.value || stateOf(one) === state.value)
       && `${titleOf(one)} ${one.question}`.toLowerCase().includes(words)));
   });
   return element;

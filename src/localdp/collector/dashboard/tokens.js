@@ -1,7 +1,7 @@
 // Tokens: make one, see when each was used last, revoke it.
 
 import { change, tell } from "./api.js";
-import { announce, card, h } from "./dom.js";
+import { announce, card, h, scrolling } from "./dom.js";
 import { loaded } from "./head.js";
 import { moment } from "./words.js";
 
@@ -38,12 +38,12 @@ export async function tokensPage(root) {
     } }, "Revoke");
     revoke.setAttribute("aria-label", `Revoke ${one.name || `token ${one.id}`}`);
     return h("tr", { class: one.revoked ? "revoked" : null }, h("th", { scope: "row" }, one.name || `token ${one.id}`), h("td", {}, one.scope, one.plan ? " (one survey)" : "", one.expires ? h("small", {}, ` until ${moment(one.expires)}`) : ""),
-      h("td", {}, moment(one.created)), h("td", {}, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : revoke));
+      h("td", { "data-name": "made " }, moment(one.created)), h("td", { "data-name": "used last: " }, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : revoke));
   };
   list.append(...every.filter((one) => !one.revoked).map(row));
   const old = every.filter((one) => one.revoked);
-  const table = (caption, body) => h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `${caption}, a table` }, h("table", { class: "tokens" }, h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, ["name", "may", "made", "used last", "revoke"].map((text) => h("th", { scope: "col" }, text)))), body));
+  const table = (caption, body) => scrolling(`${caption}, a table`, h("table", { class: "tokens" }, h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, ["name", "may", "made", "used last", "revoke"].map((text) => h("th", { scope: "col" }, text)))), body), "tall");
   const name = h("input", { id: "token-name", maxlength: 200, required: true, placeholder: "Newsletter team" });
   const scope = h("select", { id: "token-scope" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
   root.append(

@@ -3,6 +3,7 @@
 import { change, tell } from "./api.js";
 import { announce, h } from "./dom.js";
 import { placeOf } from "./head.js";
+import { cellsOf } from "./kinds.js";
 import { several } from "./words.js";
 
 const PEOPLE = 500; // made-up people at once
@@ -67,6 +68,29 @@ function answer(document) {
   return most || document.shares ? few(itemsOf(domain), most ?? 3) : early(itemsOf(domain));
 }
 
+/** What made-up people answered to a trial in this tab: shares by question, "" if there is one alone; null if none did. */
+export function truthOf(study) {
+  let kept = null;
+  try { kept = sessionStorage.getItem(`made-up ${study.id}`); } catch { /* storage is blocked */ }
+  const { people, given } = JSON.parse(kept) ?? {};
+  return people ? Object.fromEntries(Object.entries(given).map(([name, cells]) => [name, Object.fromEntries(Object.entries(cells).map(([cell, number]) => [cell, number / people]))])) : null;
+}
+
+/** Count what made-up people answered. */
+function counted(form, values, { people, given } = { people: 0, given: {} }) {
+  for (const value of values) {
+    for (const one of form.questions ?? [form]) {
+      const held = [form.questions ? value[one.name] : value].flat();
+      const own = (given[one.name ?? ""] ??= {});
+      for (const item of held) {
+        const cell = one.question?.low === undefined ? String(item) : cellsOf(one).findLast(([start]) => start <= item)[1];
+        own[cell] = (own[cell] ?? 0) + 1;
+      }
+    }
+  }
+  return { people: people + values.length, given };
+}
+
 /** Let people who do not exist answer a trial, each with a device of their own. */
 async function madeUp(study, place, progress) {
   const { Client, memoryStore } = await import("/client/index.js");
@@ -74,14 +98,19 @@ async function madeUp(study, place, progress) {
   const text = await (await fetch(`${address}/document`)).text();
   const document = JSON.parse(text);
   let left = PEOPLE;
+  const values = [];
   const people = async () => {
     while (left > 0) {
       left -= 1;
       const client = new Client(text, { store: memoryStore(), upload: location.origin, mostEpsilon: 16, most: 16, mostItems: 1e7, mostReportBytes: 1 << 20 });
-      await client.send(answer(document));
+      const value = answer(document);
+      await client.send(value);
+      values.push(value);
       client.close();
       if (left % 50 === 0) progress(PEOPLE - left);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, people));
+  const key = `made-up ${study.id}`;
+  try { sessionStorage.setItem(key, JSON.stringify(counted(document, values, JSON.parse(sessionStorage.getItem(key)) ?? undefined))); } catch { /* storage is blocked: then the truth is not shown */ }
 }

@@ -1,7 +1,7 @@
 // Uploads that look forged: see them, leave them out, take them in.
 
 import { ask, change } from "./api.js";
-import { announce, card, h } from "./dom.js";
+import { announce, card, h, scrolling } from "./dom.js";
 import { head, loaded } from "./head.js";
 import { hint } from "./help.js";
 import { count, several, shortDay } from "./words.js";
@@ -15,8 +15,8 @@ export async function uploadsPage(root, lost, place, name) {
   const standing = h("fieldset", { class: "choice" }, h("legend", { class: "unseen" }, "Which uploads"), Object.entries(STANDINGS).map(([value, text], number) => h("label", {},
     h("input", { type: "radio", name: "standing", value, checked: number === 0, onchange: () => list().catch(lost) }), h("span", {}, text))));
   const body = h("tbody");
-  const table = h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Uploads, a table" }, h("table", {}, h("caption", { class: "unseen" }, "Uploads"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "upload"), ["day", "reports", "look forged"].map((text) => h("th", { scope: "col" }, text)))), body));
+  const table = scrolling("Uploads, a table", h("table", {}, h("caption", { class: "unseen" }, "Uploads"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "upload"), ["day", "reports", "look forged"].map((text) => h("th", { scope: "col" }, text)))), body), "tall");
   const said = h("p", { class: "note", role: "status" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const move = (take, text) => h("button", { type: "button", disabled: true, onclick: () => moved(take) }, text);

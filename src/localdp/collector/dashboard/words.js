@@ -13,9 +13,9 @@ export const figure = (value) => (value === null ? "–" : new Intl.NumberFormat
 
 /** A share such as 0.0123 as 1.23%. `unit` is a share that the reader should still be able to tell apart from 0. */
 export function percent(share, unit = Math.abs(share) / 100) {
-  if (!share) return "0%";
   const digits = unit > 0 ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(unit * 100)))) : 1;
-  return `${(share * 100).toFixed(digits)}%`.replace(/^-(0(?:\.0*)?%)$/, "$1");
+  const text = (share * 100).toFixed(digits);
+  return Number(text) ? `${text}%` : "0%";
 }
 
 /** A probability: never rounded to certainty. */
@@ -41,6 +41,14 @@ export const moment = (text) => new Date(text).toLocaleString("en-GB", { day: "n
 
 /** The day that comes so many days after another one. */
 export const nextDay = (day, more = 1) => new Date(Date.parse(`${day}T00:00:00Z`) + more * 86_400_000).toISOString().slice(0, 10);
+
+/** A figure with its interval: "The median is 4", or "is 4 (between 3 and 5)" where that says more. */
+export const within = ({ value, low, high }) => `${figure(value)}${figure(low) === figure(high) ? "" : ` (between ${figure(low)} and ${figure(high)})`}`;
+/** The mean and the median of numbers, as a sentence. */
+export const summedUp = ({ mean, median }) => `The median is ${within(median)}: half of the people answer that or less. The mean is ${within(mean)}.`;
+
+/** Why some reports are not in a result yet. */
+export const waitingNote = (number) => (number > 0 ? `${several(number, "report")} more wait until enough others of the same day and segment are there. ` : "");
 
 let labels = {};
 /** What people read instead of items, on the page that is shown. */

@@ -64,6 +64,7 @@ def _part(part: Part, people: int) -> dict[str, Any]:
     made: dict[str, Any] = {
         "key": part.key,
         "people": asked,
+        "share": part.span.share,
         "mechanism": mechanism.name,
         "mechanisms": list(offered(mechanism.options())),
         "report_bytes": mechanism.report_bytes,

@@ -146,6 +146,8 @@ async def result(service: Service, request: Request) -> Response:
         if name is not None and name not in tables:
             raise invalid(f'"table" is one of {", ".join(tables)}')
         about = {"id": kept.name, "fingerprint": kept.fingerprint, "kind": study.kind, "n": n}
+        if form == "json" and query.get("given") is None:
+            about["summaries"] = service.results.summaries(kept, query.get("segment"), tables)
         rendered = ResultAnswer(about, tables, notes, name or next(iter(tables))).rendered(form)
         return Response(rendered.body, 200, None, rendered.media_type)
 
@@ -175,6 +177,7 @@ async def _kept(service: Service, request: Request) -> Kept:
 def described(service: Service, kept: Kept) -> dict[str, Any]:
     """A study as a JSON value: what it is, what was asked for beside it, and its parts."""
     under_way = kept.under_way
+    shares = {} if kept.study.goes_on else {one.key: one.span.share for one in kept.study.parts()}
     return {
         "id": kept.name,
         "fingerprint": kept.fingerprint,
@@ -185,11 +188,11 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
         "closed": None if kept.closed is None else iso_moment(kept.closed),
         "epsilon": kept.study.epsilon,
         **asdict(kept.terms),
-        "parts": [_part(service, kept, one, under_way=one in under_way) for one in kept.parts],
+        "parts": [_part(service, kept, one, shares.get(one.key), under_way=one in under_way) for one in kept.parts],
     }
 
 
-def _part(service: Service, kept: Kept, part: StoredPart, *, under_way: bool) -> dict[str, Any]:
+def _part(service: Service, kept: Kept, part: StoredPart, share: float | None, *, under_way: bool) -> dict[str, Any]:
     progress = service.studies.progress(kept, part)
     return {
         "key": part.key,
@@ -200,6 +203,7 @@ def _part(service: Service, kept: Kept, part: StoredPart, *, under_way: bool) ->
         "reports": progress.reports,
         "suspect": progress.suspect,
         "needed": part.needed,
+        "share": share,
     }
 
 
@@ -233,6 +237,7 @@ PART = record(
         "reports": {"type": "integer", "description": "Reports so far, counted or not."},
         "suspect": {"type": "integer", "description": "About how many counted reports look forged."},
         "needed": {"type": "integer", "description": "How many reports are waited for; 0 if nothing ends the part."},
+        "share": {"type": ["number", "null"], "description": "Of the people who are asked it; null for a round."},
     },
 )
 STUDY = record(
