@@ -10,7 +10,7 @@ around the mode, for a few points, and then where those points find the mean and
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -97,17 +97,23 @@ class SummedPart(Part):
 
     @property
     def moments(self) -> tuple[Vector, Vector]:
+        mean, covariance = self._mean_and_covariance
+        return mean, np.diag(covariance)
+
+    @cached_property
+    def _mean_and_covariance(self) -> tuple[Vector, Vector]:
+        """Of all cells. A percentile asks for hundreds of sums, and each would be a sum over all tables."""
         mean = self.shares @ self.tables
-        return mean, self.shares @ (self.tables - mean) ** 2
+        away = self.tables - mean
+        return mean, np.asarray((away * self.shares[:, None]).T @ away)
 
     def points(self, rows: Rows) -> tuple[Vector, Vector]:
         values = self.tables.T[rows]
         return values, np.broadcast_to(self.shares, values.shape)
 
     def sum_moments(self, weights: Vector) -> tuple[float, float]:
-        sums = self.tables @ weights
-        value = float(self.shares @ sums)
-        return value, float(self.shares @ (sums - value) ** 2)
+        mean, covariance = self._mean_and_covariance
+        return float(weights @ mean), max(float(weights @ covariance @ weights), 0.0)
 
 
 def _log_gaussian(away: Vector, factor: Vector) -> Vector:
