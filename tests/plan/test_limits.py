@@ -117,4 +117,4 @@ def test_a_name_of_megabytes_is_refused_at_once_and_shown_short():
     document = PLAN.to_json().replace('"oue"', '"' + "q" * 5_000_000 + '"')
     with pytest.raises(PlanError, match="there is no mechanism 'qqq") as caught:
         ldp.Plan.from_json(document)
-    assert len(str(caught.value)) < 400
+    assert len(str(caught.value)) < 1_000  # the names of all mechanisms, also of those that other tests register

@@ -13,7 +13,7 @@ from localdp.checks.instances import FALSE_ALARMS, Kind, instances, telling_valu
 from localdp.errors import ChannelTooLargeError
 from localdp.formats import bitstrings
 from localdp.kernels.counting import count_bits
-from localdp.mechanisms import Mechanism
+from localdp.mechanisms import Channel, Mechanism
 from localdp.randomness.keystream import Keystream, Who, seeded
 from localdp.types import Rows, Words
 
@@ -44,14 +44,20 @@ def check_samples_match_channel(kind: Kind, seed: int = 0) -> None:
         require_channel(mechanism, range(mechanism.size), sampled, alpha)
 
 
-def require_channel(mechanism: Mechanism, values: Iterable[int], sampled: Callable[[int], Rows], alpha: float) -> None:
-    """The reports that `sampled` gives for each value must follow the channel of the mechanism.
+def require_channel(
+    mechanism: Mechanism,
+    values: Iterable[int],
+    sampled: Callable[[int], Rows],
+    alpha: float,
+    channel: Channel | None = None,
+) -> None:
+    """The reports that `sampled` gives for each value must follow the channel: that of the mechanism, or another one.
 
     A mechanism that follows it fails with probability `alpha` for each value.
     """
     from scipy.stats import chi2
 
-    channel = mechanism.channel()
+    channel = mechanism.channel() if channel is None else channel
     order = np.argsort(bitstrings.to_integers(channel.reports))
     known, law = bitstrings.to_integers(channel.reports)[order], np.asarray(channel)[:, order]
     for value in values:
