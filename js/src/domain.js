@@ -76,7 +76,7 @@ function checkedItems(items) {
   const isItem = (/** @type {unknown} */ item) =>
     typeof item === "string" || typeof item === "boolean" || (typeof item === "number" && Math.abs(item) < 2 ** 53);
   if (!items.every(isItem) || HALF_CHARACTER.test(items.join("\n")))
-    throw unusable("an item is neither text, number nor boolean");
+    throw unusable("an item is misshapen");
   return Object.freeze(items);
 }
 

@@ -250,5 +250,5 @@ function checkText(json, document) {
   const keys = parts.flatMap((part) => Object.keys(part ?? {}));
   const ofNumbers = document?.domain?.items ? "" : "|size|other";
   if (countKeys(json) > keys.length || new RegExp(`"(answers|set_size|ordered${ofNumbers})"\\s*:\\s*\\d+[.eE]`).test(json))
-    throw new PlanError("this is not a plan: it has a key twice, or too many, or 2.0 for 2");
+    throw new PlanError("this is not a plan: a key or a number is misshapen");
 }

@@ -120,10 +120,19 @@ export class Client {
   static async load(address, options) {
     const url = new URL(address, globalThis.document?.baseURI);
     const place = url.href.replace(/\/$/, "");
-    const answer = await request(`${place}/document`, {});
-    if (!isDelivered(answer.status)) throw new LocalDPError(`the plan ${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
     const [, named = ""] = /\/([0-9a-f]{16}|[0-9a-f]{64})$/.exec(place) ?? [];
-    if (!(await fingerprintSoon(answer.text)).startsWith(named)) throw new PlanMismatchError(`there is another plan at ${place}`);
+    /** @type {any} */
+    let answer;
+    const isFetched = async (/** @type {RequestCache} */ cache) => {
+      answer = await request(`${place}/document`, { cache });
+      return isDelivered(answer.status) && (await fingerprintSoon(answer.text)).startsWith(named);
+    };
+    // What has this fingerprint never changes, so it can be of any age. Where the cache has something else, the collector is asked.
+    if (!(named && (await isFetched("force-cache"))) && !(await isFetched("no-store"))) {
+      throw isDelivered(answer.status)
+        ? new PlanMismatchError(`there is another plan at ${place}`)
+        : new LocalDPError(`the plan ${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
+    }
     return new Client(answer.text, { upload: url.origin, ...options });
   }
 
@@ -186,7 +195,8 @@ export class Client {
    */
   async wording() {
     const found = parsed(await this.#fetched(`/v1/studies/${this.fingerprint}/wording`));
-    this.#parts._title ??= found?.question;
+    if (typeof found?.question != "string") return undefined;
+    this.#parts._title ??= found.question;
     return found;
   }
 

@@ -17,7 +17,7 @@ export const localStorageStore = (prefix = "localdp") => ({
   async change(name, update) {
     const locks = globalThis.navigator?.locks;
     if (!locks) {
-      throw new StorageBlockedError("localStorage needs Web Locks, which need HTTPS");
+      throw new StorageBlockedError("localStorage needs Web Locks");
     }
     const key = `${prefix}/${name}`;
     await locks.request(key, async () => {
@@ -27,7 +27,7 @@ export const localStorageStore = (prefix = "localdp") => ({
       const text = toHex(after);
       localStorage.setItem(key, text);
       await new Promise((resolve) => setTimeout(resolve, MOMENT));
-      if (localStorage.getItem(key) !== text) throw new StoreError("localStorage did not keep what was written");
+      if (localStorage.getItem(key) !== text) throw new StoreError("localStorage did not keep it");
     });
   },
 });

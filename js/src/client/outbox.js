@@ -104,6 +104,7 @@ export class Outbox {
       /** @type {Delivery} */
       const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "", asked: true };
       for (const [id, [body, wording]] of done.pause ? [] : turned([...box.waiting])) {
+        if (!box.waiting.has(id)) continue; // its owner had it forgotten meanwhile, in another tab
         const answer = await attempt(await way(), fromHex(body), id, wording);
         const over = isDelivered(answer.status) || isFinal(answer.status);
         box = await this.#change((now) => {

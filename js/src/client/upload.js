@@ -94,6 +94,7 @@ export async function request(url, options) {
   let response;
   try {
     response = await fetch(url, {
+      cache: "no-store", // a tag of the cache that is sent back, or a cached answer, would tell one visitor from all others
       credentials: "omit",
       redirect: "manual",
       referrerPolicy: "no-referrer",
@@ -103,12 +104,12 @@ export async function request(url, options) {
   } catch (error) {
     return { status: 0, text: "", detail: `${error}; ${cause(url)}` };
   }
-  const { status, type } = response;
+  const { status } = response;
   const text = await response.text().catch(() => "");
   // A Retry-After that is a date is not obeyed, because clocks of devices are often wrong.
   const retryAfter = Number(response.headers.get("Retry-After")) || 0;
-  if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    return { status: 0, retryAfter, text: "", detail: `${url} is redirected: give the address that it leads to` };
+  if (!status || (status >= 300 && status < 400)) { // browsers give a redirection the status 0
+    return { status: 0, text: "", detail: `${url} is redirected: give the address that it leads to` };
   }
   return { status, retryAfter, text, detail: isDelivered(status) ? "" : said(text) };
 }
@@ -119,10 +120,11 @@ export async function request(url, options) {
  */
 function said(text) {
   try {
-    return String(JSON.parse(text).detail ?? "").slice(0, 300);
+    text = `${JSON.parse(text).detail ?? ""}`;
   } catch {
-    return text.startsWith("<") ? "" : text.replace(/\s+/g, " ").trim().slice(0, 300); // nobody reads a page of HTML
+    if (text.startsWith("<")) return ""; // nobody reads a page of HTML
   }
+  return text.replace(/[\s\p{C}]+/gu, " ").trim().slice(0, 300); // no character that changes a terminal or a log
 }
 
 /**
@@ -132,4 +134,4 @@ function said(text) {
 const cause = (url) =>
   globalThis.location?.protocol === "https:" && url.startsWith("http:")
     ? `pages over https:// send nothing to ${url}: give an https:// address`
-    : `is ${new URL(url).origin} a collector that is running and permits this page to send (CORS), and is there a network?`;
+    : `is ${new URL(url).origin} a collector that is running and permits this page to send (CORS)?`;

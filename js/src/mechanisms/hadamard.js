@@ -2,7 +2,7 @@
 // rest.
 
 import { bitLength, fromFields } from "../bitstrings.js";
-import { PlanError } from "../errors.js";
+import { unusable } from "../errors.js";
 import { expBelow, ONE } from "../exact.js";
 import { halves } from "../random.js";
 import { parity } from "./hashing.js";
@@ -15,7 +15,7 @@ import { leastNoise } from "./unary.js";
  */
 export function hadamard({ size, epsilon }) {
   const bits = bitLength(size);
-  if (expBelow(epsilon) > 2n * ONE || bits > 32) throw new PlanError("hr is offered up to epsilon = ln 2 only, and below 2^32 items");
+  if (expBelow(epsilon) > 2n * ONE || bits > 32) throw unusable("its epsilon or its size is too large for hr");
   const keep = WHOLE - leastNoise(epsilon);
   const threshold = halves(keep);
   return {

@@ -41,4 +41,4 @@ export const WHOLE = 1n << 64n;
  */
 export const precision = (p, q, whole) => (p > q ? [(p - q) ** 2n, q * (whole - q)] : [0n, 1n]);
 
-export const ONCE_TOO_LARGE = "one report of this chain cannot spend as much as once says";
+export const ONCE_TOO_LARGE = "once is too large";

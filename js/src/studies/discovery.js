@@ -17,7 +17,7 @@ const PLACES = 2 ** 20;
 export function discovery({ values }) {
   const { kind, bits: width, most_bytes: mostBytes, books, known: listed = [] } = values;
   const isText = kind === "text";
-  if (isText && !books) throw new PlanError("this discovery has no code for texts: create it anew");
+  if (isText && !books) throw new PlanError("this discovery is too old: create it anew");
   need(isText ? isWhole(mostBytes, 1, 2 ** 16) : kind === "keys" && isWhole(width, 1, 64), Array.isArray(listed));
   const bitsOf = isText ? textCode(books, mostBytes) : (/** @type {unknown} */ value) => bitsOfKey(value, width);
   const rowBits = isText ? Math.max(192, Math.min(8 * mostBytes, 1024)) : 8 * Math.ceil(width / 8);
@@ -33,26 +33,31 @@ export function discovery({ values }) {
       const firstFinished = open.length * 2 ** bits;
       const firstKnown = firstFinished + finished.length;
       const catchAll = firstKnown + known;
+      // Searching a list would take the longer the later a value stands in it, and whoever wrote the list could tell.
+      const [places, opened, ended] = [listed, open, finished].map(placesIn);
       need(known === listed.length, plan.size === catchAll + 1, plan.other === catchAll, !plan.items);
       return {
         _first: from,
         _end: to,
         _read(value) {
           const written = bitsOf(value);
-          const place = listed.indexOf(`${value}`);
-          if (place >= 0) return firstKnown + place;
+          const place = places.get(value != null && `${value}`);
+          if (place !== undefined) return firstKnown + place;
           if (written === undefined) return catchAll;
           const row = written.slice(0, rowBits).padEnd(position + bits, "0");
           const prefix = hexOf(row.slice(0, position));
           const isEnded = written.length <= position;
-          const candidate = (isEnded ? finished : open).indexOf(prefix);
-          if (candidate < 0) return catchAll;
+          const candidate = (isEnded ? ended : opened).get(prefix);
+          if (candidate === undefined) return catchAll;
           return isEnded ? firstFinished + candidate : candidate * 2 ** bits + (parseInt(row.slice(position, position + bits), 2) || 0);
         },
       };
     },
   };
 }
+
+/** @param {unknown[]} list */
+const placesIn = (list) => new Map(list.map((value, i) => [value, i]));
 
 /**
  * The binary digits of a key.

@@ -29,8 +29,9 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
   let places = 0;
   /** @type {{ _first: number, _end: number, _text: string, _asks: string[] }[]} */
   const made = parts.map((/** @type {any} */ { asks, places: more, mechanism }) => {
-    need(isWhole(more, 1, 2 ** 32), asks.length === 1 || asks.length === 2);
     const [one, other] = asks.map(named);
+    // A list of several items has no row in a table, so a device would fall silent, or not, by what its user holds.
+    need(isWhole(more, 1, 2 ** 32), asks.length === 1 || (asks.length === 2 && !one._isSet && !other._isSet));
     const cells = other ? { domain: { size: one._size * other._size } } : one._details;
     const _text = planText({ ...cells, epsilon, mechanism, part: { study: fingerprint, name: asks.join() } });
     return { _first: places, _end: (places += more), _text, _asks: asks };
@@ -48,8 +49,8 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
         _read(answers) {
           if (!isObject(answers)) throw new InvalidInputError('the answers are an object, such as { diet: "vegan" }');
           Object.keys(answers).forEach(named);
-          const held = found._asks.map((name) => named(name)._read(answers[name]));
-          return found._asks[1] ? Number(held[0]) * named(found._asks[1])._size + Number(held[1]) : held[0];
+          const [held, other] = /** @type {number[]} */ (found._asks.map((name) => named(name)._read(answers[name])));
+          return found._asks[1] ? held * named(found._asks[1])._size + other : held;
         },
       };
     },
@@ -58,7 +59,7 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
 
 /**
  * A question with a cell for people who do not answer: how many cells it has, what a plan says of it, and how an answer is read.
- * @typedef {{ _size: number, _details: object, _read(answer: unknown): import("../plan.js").Held }} Asked
+ * @typedef {{ _size: number, _isSet?: unknown, _details: object, _read(answer: unknown): import("../plan.js").Held }} Asked
  */
 
 /**
@@ -75,7 +76,7 @@ function asked({ question, domain: given, ...sets }) {
   const cells = new Domain(domain);
   const read = (/** @type {any} */ answer) =>
     sets.set_size ? readSet(typeof answer === "object" && answer?.[Symbol.iterator] ? answer : [answer], cells) : cells.index(answer);
-  return { _size: cells.size, _details: { domain, ...sets }, _read: read };
+  return { _size: cells.size, _isSet: sets.set_size, _details: { domain, ...sets }, _read: read };
 }
 
 /** @param {Domain} domain */

@@ -42,7 +42,7 @@ export function survey({ domain: given, shares }) {
         _end: before(number + 1),
         _read(value) {
           const set = readSet(value, domain);
-          const held = candidates ? heldOf(candidates, set) : set;
+          const held = candidates ? heldOf(candidates, set, items) : set;
           return asks === "size" ? classes.filter((size) => size <= held.length).length - 1 : held;
         },
       };
@@ -60,13 +60,16 @@ const isCandidates = (given, items) =>
   new Set(given.map(String)).size === given.length;
 
 /**
- * The numbers of the candidates whose items are all held.
+ * The numbers of the candidates whose items are all held. Every item of every candidate is looked at, also after one that is not
+ * held: whoever wrote the candidates could otherwise tell by the time whether a person holds the first ones.
  * @param {number[][]} candidates
  * @param {number[]} set
+ * @param {number} items how many there are
  */
-function heldOf(candidates, set) {
-  const known = new Set(set);
-  return candidates.flatMap((itemset, i) => (itemset.every((item) => known.has(item)) ? [i] : []));
+function heldOf(candidates, set, items) {
+  const isHeld = new Uint8Array(items);
+  for (const item of set) isHeld[item] = 1;
+  return candidates.flatMap((itemset, i) => (itemset.reduce((all, item) => all & isHeld[item], 1) ? [i] : []));
 }
 
 /**

@@ -10,6 +10,7 @@ import { fromHex, utf8 } from "../hex.js";
 import { need } from "./study.js";
 
 const LONGEST_WORD = 32;
+const LONGEST_SYMBOL = 255; // bytes
 
 /** Bytes as a text with a character for each. @param {Uint8Array} bytes */
 const asText = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
@@ -54,8 +55,9 @@ function writerOf({ word, symbols }) {
     before = size;
     words.set(symbol, (next++).toString(2).padStart(size, "0"));
   }
-  need(words.size === listed.length, words.has(""), next <= 2 ** before);
   const longest = Math.max(...listed.map(([symbol]) => symbol.length));
+  // At every symbol of a text, all lengths are tried. With very long ones, the time would tell how long the text is.
+  need(words.size === listed.length, words.has(""), next <= 2 ** before, longest <= LONGEST_SYMBOL);
   return (bytes) => {
     let written = word;
     for (let at = 0; at < bytes.length; ) {
