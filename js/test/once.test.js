@@ -203,6 +203,22 @@ test("after an opt-out, what another page had waiting is not sent", async () => 
   assert.equal(upload.seen.length, 1);
 });
 
+for (const way of ["forget", "optOut"]) {
+  test(`what waits when another page calls ${way} is not sent, also while reports are being sent`, async () => {
+    const store = memoryStore();
+    const down = new Client(CHAIN, { store, upload: server(503, 503, 503) });
+    for (let i = 0; i < 3; i++) await down.send("tea");
+    down.close();
+    now += 10 * DAY; // the pause is over
+    const other = new Client(CHAIN, { store });
+    const upload = server();
+    const client = new Client(CHAIN, { store, upload: async (body, id) => (await other[way](), upload(body, id)) });
+    const { delivered, waiting } = await client.flush();
+    now -= 10 * DAY;
+    assert.deepEqual([upload.seen.length, delivered, waiting], [1, 1, 0]); // the one that was on its way
+  });
+}
+
 test("forget removes what waits under every plan that this device has sent to, also by `send`", async () => {
   const store = openStore();
   for (const plan of [PLAN, CHAIN]) await new Client(plan, { store, upload: server(503) }).send("tea");

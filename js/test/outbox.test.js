@@ -242,6 +242,22 @@ test("a real server gets the route, the headers and the bytes; its Retry-After i
   }
 });
 
+test("the words of a server are shown on one line, without characters that change a terminal", async () => {
+  const said = ['{"detail":"a \\u001b[31mred\\n  line"}', "a \u001b[31mred\r\n\tline\u202e", "<html>a page</html>", "null"];
+  const http = createServer((_, response) => response.writeHead(500).end(said.shift()));
+  await new Promise((resolve) => http.listen(0, "127.0.0.1", resolve));
+  try {
+    for (const words of [": a [31mred line", ": a [31mred line", "", ": null"]) {
+      const client = new Client(PLAN, { store: memoryStore(), upload: `http://127.0.0.1:${http.address().port}` });
+      assert.equal((await client.send("tea")).trouble, `the server answered 500${words}`);
+      client.close();
+    }
+  } finally {
+    http.closeAllConnections();
+    http.close();
+  }
+});
+
 test("a client that was closed tries nothing by itself", async () => {
   const client = new Client(PLAN, { store: memoryStore(), upload: server(503) });
   client.close();

@@ -89,13 +89,14 @@ for (const [what, document, value] of [["plan", PLAN, "tea"], ["study", FORM, { 
 }
 
 test("a collector that gives no wording has none, and nothing is told", async () => {
-  for (const said of [undefined, "", "nonsense"]) {
+  for (const said of [undefined, "", "nonsense", "null", '{"version":1,"question":{"toString":1},"labels":{}}']) {
     await collecting(async (upload, seen) => {
       const client = new Client(PLAN, { store: memoryStore(), upload });
       assert.equal(await client.wording(), undefined);
       await client.sendOnce("tea");
       client.close();
       assert.equal(seen[0][0], undefined);
+      assert.equal(`${(await client.learnt()).answers[0].title}`, "undefined"); // people can see what they have told
     }, said);
   }
 });
@@ -109,4 +110,5 @@ test("people read labels of the collection's own, and else the items", () => {
     assert.deepEqual([none.question, none.version, none.label("tea")], ["", undefined, "tea"]);
   }
   assert.equal(shownIn({ version: 1, question: {}, labels: null }).question, "");
+  assert.equal(shownIn({ version: 1, question: "", labels: { tea: { toString: 1 } } }).label("tea"), "tea");
 });

@@ -29,7 +29,7 @@ class Drip:
 class Collector(ThreadingHTTPServer):
     """`requests` holds path, headers and body of every request; `answers` holds (status, headers),
     bytes to send instead of an answer, a `Drip`, or None to break off; they are used in order. `documents` are what
-    can be fetched, by path.
+    can be fetched, by path; `missing` is what is said of others.
     """
 
     daemon_threads = True
@@ -39,6 +39,7 @@ class Collector(ThreadingHTTPServer):
         self.answers = iter(answers)
         self.requests = []
         self.documents = {}
+        self.missing = ""
 
     @property
     def url(self):
@@ -72,9 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         said = self.server.documents.get(self.path)
         self.send_response(404 if said is None else 200)
-        self.send_header("Content-Length", str(len(said or "")))
+        words = self.server.missing if said is None else said
+        self.send_header("Content-Length", str(len(words)))
         self.end_headers()
-        self.wfile.write((said or "").encode())
+        self.wfile.write(words.encode())
 
     def log_message(self, *_):
         pass

@@ -97,7 +97,8 @@ def test_a_report_waits_for_the_network_and_is_sent_to_the_collectors_new_addres
 def test_a_collector_that_does_not_answer_is_no_trouble(study, values, tmp_path):
     with collector() as server:
         client = device(study, tmp_path, upload=server.url)
-        assert "the server answered 404" in client.send(values[0]).trouble
+        server.missing = "a \x1b[31mred\n line"
+        assert client.send(values[0]).trouble.endswith("the server answered 404: a [31mred line")  # on a terminal
     assert "could not be fetched" in client.send(values[0]).trouble
     assert client.spent == 0
 

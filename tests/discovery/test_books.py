@@ -124,6 +124,7 @@ def test_codes_with_books_are_read_from_their_documents(code):
         [{"word": "", "symbols": {"1": ["", "61", "62"]}}],
         [{"word": "", "symbols": {"0": [""]}}],
         [{"word": "", "symbols": {"1": ["", "xy"]}}],
+        [{"word": "", "symbols": {"1": [""], "2": ["61", "61" * 256]}}],  # the time would tell how long a text is
         [{"word": "0", "symbols": {"1": ["", "61"]}}, {"word": "01", "symbols": {"1": ["", "61"]}}],
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from js.chromium import BLOCKED, PLAN, browser_of, kill, needs_chromium, opened
+from js.chromium import BLOCKED, PLAN, Handler, browser_of, kill, needs_chromium, opened
 from paths import VECTORS
 
 pytestmark = needs_chromium
@@ -33,6 +33,56 @@ def test_every_transaction_is_flushed_to_the_disk(context, server):
     page = opened(context, server)
     page.evaluate("() => client({ upload: location.origin }).sendOnce(7)")
     assert {*page.evaluate("() => asked")} == {"strict"}
+
+
+class _Tracking(Handler):
+    """A collector that gives every browser a tag, and a wording, of its own, to be kept for a year."""
+
+    def do_GET(self):
+        if not self.path.endswith(("/document", "/wording")):
+            super().do_GET()
+            return
+        self.server.tags.append(self.headers["If-None-Match"])
+        number, status = len(self.server.tags), self.server.answers.pop(0) if self.server.answers else 200
+        text = PLAN.to_json()
+        if self.path.endswith("/wording"):
+            text = json.dumps({"version": number, "question": "", "labels": {}})
+        self.send_response(status)
+        for name, value in {
+            "ETag": f'"{number}"',
+            "Cache-Control": "max-age=31536000",
+            "Content-Length": len(text),
+        }.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+@pytest.fixture
+def tracking(server):
+    server.RequestHandlerClass, server.tags = _Tracking, []
+    return server
+
+
+_LOAD = "async (name) => { window.own = await localdp.Client.load(`/v1/plans/${name}`); return own.fingerprint; }"
+
+
+def test_no_tag_of_the_cache_and_no_kept_wording_tells_one_browser_from_another(context, tracking):
+    versions = []
+    for name in (PLAN.fingerprint, PLAN.fingerprint, "", ""):  # without a fingerprint, whatever the collector has there
+        page = opened(context, tracking)
+        page.evaluate(_LOAD, name)
+        versions.append(page.evaluate("async () => (await own.wording()).version"))
+    assert len(set(versions)) == 4
+    assert tracking.tags == [None] * 7  # the plan with this fingerprint was fetched once
+
+
+def test_what_the_cache_has_in_the_place_of_a_plan_is_fetched_anew(context, tracking):
+    tracking.answers = [404, 502]
+    page = opened(context, tracking)
+    assert page.evaluate(f"(name) => code(({_LOAD})(name))", PLAN.fingerprint) == "no-plan"
+    assert page.evaluate(_LOAD, PLAN.fingerprint) == PLAN.fingerprint
+    assert tracking.tags == [None] * 3
 
 
 def test_a_device_does_not_move_and_comes_back(context, server):

@@ -10,13 +10,13 @@ import { LAST_WORDING } from "../numbers.js";
 export function shownIn(given) {
   const { version, question, labels } = given ?? {};
   const isGiven = Number.isInteger(version) && version > 0 && version <= LAST_WORDING;
-  const texts = new Map(isGiven ? Object.entries(labels ?? {}) : []);
+  const texts = new Map(isGiven ? Object.entries(labels ?? {}).filter(([, text]) => typeof text === "string") : []);
   return {
     version: isGiven ? /** @type {number} */ (version) : undefined,
     question: isGiven && typeof question === "string" ? question : "",
     label: (/** @type {any} */ item) => {
       const name = typeof item === "string" ? item : JSON.stringify(item);
-      return `${texts.get(name) ?? name}`;
+      return texts.get(name) ?? name;
     },
   };
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from localdp.client.addresses import Addresses
 from localdp.client.outbox import Delivery, Outbox
 from localdp.client.store import Store
+from localdp.client.upload import shown
 from localdp.client.wording import Wording, wording_in
 
 LONGEST_SEND = 30.0
@@ -43,7 +44,7 @@ class Post:
         status, said = _got(self._addresses.part(), _LONGEST_PART)
         if status != 200:
             answered = f"the server answered {status}: " if status else ""
-            return Delivery(trouble=f"the part could not be fetched: {answered}{' '.join(said.split())}"[:300])
+            return Delivery(trouble=f"the part could not be fetched: {answered}{shown(said)}"[:300])
         return said
 
     def fetch_wording(self) -> Wording | None:

@@ -87,7 +87,7 @@ class HttpUpload:
         from localdp.client.http_post import post  # this loads more than all the rest of the client
 
         status, retry_after, said = post(self.address, body, {**self.headers, "Upload-Id": upload_id.hex()})
-        return Answer(status, _seconds(retry_after), _words(said))
+        return Answer(status, _seconds(retry_after), shown(said.decode("utf-8", "replace")))
 
     def showing(self, wording: str) -> HttpUpload:
         """The same for reports of people who were shown this version of the wording."""
@@ -164,6 +164,6 @@ def _seconds(text: str | None) -> float | None:
     return seconds if math.isfinite(seconds) else None
 
 
-def _words(body: bytes) -> str:
-    """The beginning of an answer on one line, without characters that could change a terminal or a log."""
-    return " ".join("".join(c if c.isprintable() else " " for c in body.decode("utf-8", "replace")).split())
+def shown(said: str) -> str:
+    """What a server said on one line, without characters that could change a terminal or a log."""
+    return " ".join("".join(c if c.isprintable() else " " for c in said).split())

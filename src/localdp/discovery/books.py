@@ -39,6 +39,7 @@ IMPOSSIBLE = -1
 END = b""
 """The symbol of the end mark."""
 _MOST_BOOKS, _MOST_SYMBOLS, _LONGEST_WORD = 64, 8_192, 32
+_LONGEST_SYMBOL = 255  # bytes: all lengths are tried at every symbol, and the time would tell how long a text is
 _MOST_STATES = 32_000  # they are numbers of 16 bits
 
 
@@ -155,6 +156,7 @@ class Book:
         symbols, lengths = zip(*sorted(listed), strict=True) if listed else ((), ())
         distinct = len(set(symbols)) == len(symbols) <= _MOST_SYMBOLS
         fits = distinct and END in symbols and min(lengths) >= 1 and max(lengths) <= _LONGEST_WORD
+        fits = fits and max(map(len, symbols)) <= _LONGEST_SYMBOL
         if not fits or not isinstance(word, str) or set(word) - set("01") or len(word) > _LONGEST_WORD:
             raise _no_book()
         if sum(1 << (_LONGEST_WORD - length) for length in lengths) > 1 << _LONGEST_WORD:
