@@ -261,6 +261,22 @@ RESULTS = (
         "tests/client/test_private_store.py::test_an_empty_folder_that_others_can_read_becomes_private",
     ),
     SourceMutant(
+        "symbols of any length",
+        "A book of texts may have thousands of lengths of symbols, which are all tried at every letter.",
+        "discovery/books.py",
+        "fits = fits and max(map(len, symbols)) <= _LONGEST_SYMBOL",
+        "fits = fits and symbols[0] == END",
+        "tests/discovery/test_books.py::test_other_books_are_refused",
+    ),
+    SourceMutant(
+        "words that change a terminal",
+        "What a server says is shown with the characters that it has.",
+        "client/post.py",
+        "{shown(said)}",
+        "{said}",
+        "tests/client/test_study_client.py::test_a_collector_that_does_not_answer_is_no_trouble",
+    ),
+    SourceMutant(
         "a plan that devices refuse",
         "Nothing is said of reports that are too long for devices.",
         "mechanisms/choice.py",

@@ -29,7 +29,8 @@ class Drip:
 class Collector(ThreadingHTTPServer):
     """`requests` holds path, headers and body of every request; `answers` holds (status, headers),
     bytes to send instead of an answer, a `Drip`, or None to break off; they are used in order. `documents` are what
-    can be fetched, by path; `missing` is what is said of others.
+    can be fetched, by path; `missing` is what is said of others. Paths in `moved` lead
+    to /elsewhere, with a status.
     """
 
     daemon_threads = True
@@ -40,6 +41,7 @@ class Collector(ThreadingHTTPServer):
         self.requests = []
         self.documents = {}
         self.missing = ""
+        self.moved = {}
 
     @property
     def url(self):
@@ -72,7 +74,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         said = self.server.documents.get(self.path)
-        self.send_response(404 if said is None else 200)
+        moved = self.server.moved.get(self.path)
+        self.send_response(moved or (404 if said is None else 200))
+        if moved:
+            self.send_header("Location", "/elsewhere")
         words = self.server.missing if said is None else said
         self.send_header("Content-Length", str(len(words)))
         self.end_headers()

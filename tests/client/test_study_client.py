@@ -103,6 +103,17 @@ def test_a_collector_that_does_not_answer_is_no_trouble(study, values, tmp_path)
     assert client.spent == 0
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_part_is_not_fetched_from_where_a_redirection_leads(tmp_path, status):
+    with collector() as server:
+        path = f"/v1/studies/{DISCOVERY.fingerprint}/part"
+        server.moved[path], server.documents["/elsewhere"] = status, DISCOVERY.round.to_json()
+        client = device(DISCOVERY, tmp_path, upload=server.url)
+        assert f"the server answered {status}" in client.send(77).trouble
+        assert server.requests == []
+    assert client.spent == 0
+
+
 def test_older_names_use_the_addresses_that_they_used(study, values, tmp_path):
     kind = {"discovery": ldp.DiscoveryClient, "survey": SurveyClient}[study.what]
     with collector() as server:
