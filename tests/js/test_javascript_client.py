@@ -31,6 +31,7 @@ OTHERS = [
     "outbox",
     "sets",
     "studies",
+    "documents",
     "wording",
 ]  # not those that tests/js/test_javascript_core.py runs
 
