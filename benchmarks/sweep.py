@@ -154,8 +154,6 @@ def summary(results: dict[Draw, Measurements]) -> list[str]:
         for cell, measured in known.items()
         if measured["norm-sub"] > 0
     }
-    slow = {cell: measured["intervals"] for cell, measured in known.items()}
-    per_million = {cell: slow[cell] * 1e6 / cell.d for cell in known if cell.d > 50_000}
     wrong = {cell: violations(cell, measured) for cell, measured in results.items()}
     kinds = {
         "coverage": "coverage",
@@ -175,9 +173,6 @@ def summary(results: dict[Draw, Measurements]) -> list[str]:
     ]
     lines += worst("Coverage of the 90% intervals", covered, largest=False)
     lines += worst("Error over the raw", over_raw) + worst("Error over norm-sub's", over_norm_sub)
-    lines += worst("Seconds of the intervals", slow)
-    lines += worst("Seconds of the intervals for a million items, with more than 50,000 items", per_million)
-    lines += worst("Seconds of the prior and the means", {cell: measured["means"] for cell, measured in known.items()})
     listed = [f"- {label(cell)}: {', '.join(texts)}" for cell, texts in wrong.items() if texts]
     return [*lines, "All violations:", "", *(listed or ["- none"]), ""]
 

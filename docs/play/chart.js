@@ -1,4 +1,4 @@
-// Bars with ranges, as SVG. Shares beyond the axis end at its edge.
+// Bars with ranges, as SVG. Shares beyond the axis end at its edge, and ranges with an arrow.
 
 const LOW = -0.2, HIGH = 0.7, LEFT = 78, ROW = 56;
 
@@ -20,8 +20,14 @@ function bar(kind, { share, low, high }, y, at) {
   return [
     svg("rect", { class: kind, x: from, y, width: to - from, height: 12 }),
     svg("line", { class: kind, x1: at(low), x2: at(high), y1: middle, y2: middle }),
-    ...[low, high].map((end) => svg("line", { class: kind, x1: at(end), x2: at(end), y1: middle - 5, y2: middle + 5 })),
+    ...[low, high].map((end) => svg("polyline", { class: kind, points: tip(end, at(end), middle) })),
   ];
+}
+
+/** The end of a range: a cap, or an arrow where it goes on beyond the axis. */
+function tip(share, x, y) {
+  const back = share > HIGH ? -5 : share < LOW ? 5 : 0;
+  return `${x + back},${y - 5} ${x},${y} ${x + back},${y + 5}`;
 }
 
 /** The chart of all answers; `rows` have the name, the truth, the raw and the corrected share with their ranges. */

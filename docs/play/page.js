@@ -57,7 +57,7 @@ function show() {
   const holding = rows.filter((row) => row.corrected.low <= row.truth && row.truth <= row.corrected.high).length;
   const wide = (kind) => rows.reduce((sum, row) => sum + row[kind].high - row[kind].low, 0) / rows.length;
   const off = (kind) => rows.reduce((sum, row) => sum + Math.abs(row[kind].share - row.truth), 0) / rows.length;
-  const points = (share) => (100 * share).toFixed(1);
+  const points = (share) => (share < 0.0005 ? "less than 0.1" : (100 * share).toFixed(1));
   at("summary").textContent =
     `Corrected shares are off by ${points(off("corrected"))} points on average, raw ones by ${points(off("raw"))}. The corrected ` +
     `ranges are ${points(wide("corrected"))} points wide (raw: ${points(wide("raw"))}), and ${holding} of ${rows.length} contain the truth; ` +
@@ -81,7 +81,7 @@ function send() {
   const named = ANSWERS[bytes[0]];
   at("sent").textContent =
     `Ada’s device sent one byte, ${bytes[0]}, which says “${named.toLowerCase()}”${named === held ? "" : ", and that is not the truth"}. ` +
-    `Devices name the true answer ${percent(p)} of the time, and each other one ${percent(q)}. Somebody who sees this byte, and thought ` +
+    `Devices name the true answer ${percent(p)} of the time, and each other one ${percent(q, q < 0.01 ? 1 : 0)}. Somebody who sees this byte, and thought ` +
     `every answer equally likely before (${percent(1 / ANSWERS.length)}), can now believe:`;
   const rows = ANSWERS.map((answer) => ({ answer, share: answer === named ? p : q })); // the six chances add up to 1
   at("belief").replaceChildren(beliefs(rows, width(), rows.map((row) => `${row.answer}: ${percent(row.share)}`).join(", ")));

@@ -97,7 +97,7 @@ export async function planPage(root, lost, place, name) {
       bar.style.width = `${Math.min(1, plan.reports / least) * 100}%`;
       waiting.replaceChildren(h("h2", {}, plan.reports ? "Almost there" : "Waiting for the first report"),
         h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}.`, hint("minimum")),
-        h("span", { class: "rail", "aria-hidden": "true" }, bar), plan.reports ? null : guide(1),
+        h("span", { class: "rail", "aria-hidden": "true" }, bar), ...(plan.reports ? [] : [guide(1)]),
         h("div", { class: "actions" }, h("a", { class: "button main", href: `#/${place}/${name}/send` }, "Send reports"),
           plan.trial_of || plan.draft ? null : h("button", { type: "button", onclick: () => tryIt(plan).catch(lost) }, "Try it")));
     }
