@@ -39,7 +39,7 @@ FEW = 5.0
 """With this many items or fewer, the smallest deviation is one error: so few say nothing about how items move."""
 
 SMALL, WHOLE = 0.05, 0.5
-"""If errors are so large, the smallest deviation is five points; and none is so large that shares leave 0 to 1."""
+"""Where errors are large, the smallest deviation is five points at most, and none is more than half of everything."""
 
 _FRACTIONS = (0.003, 0.01, 0.03, 0.1, 0.3)  # w
 _MOVERS = 0.5  # the least number of movers that a fraction may stand for
@@ -67,13 +67,14 @@ def scales(most: float, items: int, error: float = 0.0) -> Vector:
     >>> scales(4.0, 100).tolist()
     [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
     >>> scales(4.0, 2, error=0.5).tolist()
-    [0.1, 0.2, 0.4, 0.8, 1.6]
+    [0.1, 0.2, 0.4, 0.8]
     """
-    least, largest = float(np.clip(FEW / items, LEAST, 1.0)), max(most, 4.0)
+    least = float(np.clip(FEW / items, LEAST, 1.0))
     if error > 0:
-        least, largest = min(least, SMALL / error), min(largest, WHOLE / error)
-    steps = max(int(np.ceil(np.log2(largest / least))), 0) + 2
-    return np.asarray(least * np.exp2(np.arange(steps)), np.float64)
+        least = min(least, SMALL / error)
+    steps = int(np.ceil(np.log2(max(most, 4.0) / least))) + 2
+    sizes = least * np.exp2(np.arange(steps))
+    return np.asarray(sizes[sizes * error <= WHOLE], np.float64)
 
 
 @dataclass(frozen=True, eq=False)

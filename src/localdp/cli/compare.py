@@ -42,7 +42,7 @@ def command(
     check_outputs(force, out)
     surveys = [Aggregate.load(path) for path in (before, after)]
     if before.samefile(after):
-        raise InvalidInputError("both sides are one file and hold the same reports, so there is no difference to be seen")
+        raise InvalidInputError("both sides are one file: the same reports show no difference")
     sides = surveys if repeats == (1, 1) else [one.estimate(reports_per_person=repeats) for one in surveys]
     change = difference(*sides)
     listed = change if level is None else change.changed(fdr=level)
