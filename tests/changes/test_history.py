@@ -89,7 +89,7 @@ class TestHistory:
             found, low, high = lines(ldp.history(days(ldp.Plan(4, epsilon=1.0), shares, [60_000, 3], seed=seed)))
             errors.append(np.abs(found[:, 1] - shares[:, 1]).mean())
             held.append(((low <= shares) & (shares <= high)).mean())
-        assert np.mean(errors) < 0.2
+        assert np.mean(errors) < 0.1
         assert np.mean(held) > 0.9
 
     def test_one_period_is_the_calibrated_one(self) -> None:
