@@ -216,13 +216,19 @@ class TestMovement:
     def test_posterior_means_are_nearly_as_good_as_if_the_prior_were_known(self, share: float, size: float) -> None:
         rng = np.random.default_rng(9)
         moves = rng.normal(0, size, 3_000) * (rng.random(3_000) < share)
-        raw, one = moves + rng.normal(size=3_000), np.ones(3_000)
-        means, _, weights = posterior_of_changes(raw, one, one / 3_000, adds_up=False)
-        learnt = (weights * means).sum(axis=0)
+        raw, error = moves + rng.normal(size=3_000), np.full(3_000, 1e-4)
+        means, _, weights = posterior_of_changes(raw * error, error, np.full(3_000, 1 / 3_000), adds_up=False)
+        learnt = (weights * means).sum(axis=0) / error
         wide, narrow = norm.pdf(raw, scale=np.sqrt(1 + size**2)), norm.pdf(raw)
         best = raw * size**2 / (1 + size**2) * share * wide / (share * wide + (1 - share) * narrow)
         errors = [float(np.square(found - moves).mean()) for found in (learnt, best)]
         assert errors[0] < 1.05 * errors[1]
+
+    def test_one_person_does_not_change_a_share_by_more_than_all_of_it(self) -> None:
+        plan = ldp.Plan(["yes", "no"], epsilon=1.0)
+        change = ldp.difference(plan.simulate([1, 0], seed=1), plan.simulate([0, 1], seed=2))
+        assert np.abs(change.raw).max() > 2
+        assert np.abs(change.shares).max() < 0.5
 
     def test_a_launch_takes_from_all_others_in_proportion(self) -> None:
         levels = np.append(np.full(50, 0.019), 0.05)

@@ -75,6 +75,23 @@ class TestHistory:
         assert mean == pytest.approx(whole.estimate().calibrate(warn=False).shares, abs=1e-9)
         assert found.min() >= 0
 
+    def test_shares_of_every_period_add_up(self) -> None:
+        truth = with_step(200, 8)
+        for people in ([400] * 8, [3_000, 5, 0, 900, 40, 1, 8_000, 60]):
+            found, _, _ = lines(ldp.history(days(ldp.Plan(200, epsilon=1.0), truth, people, seed=10)))
+            assert found.sum(axis=0) == pytest.approx(np.ones(8), abs=1e-5)
+
+    def test_a_few_reports_of_a_day_that_has_begun_move_little(self) -> None:
+        """Three people do not say that shares have changed by a quarter, after 60,000 others."""
+        shares = np.array([[0.4, 0.3, 0.2, 0.1]] * 2).T
+        errors, held = [], []
+        for seed in range(10):
+            found, low, high = lines(ldp.history(days(ldp.Plan(4, epsilon=1.0), shares, [60_000, 3], seed=seed)))
+            errors.append(np.abs(found[:, 1] - shares[:, 1]).mean())
+            held.append(((low <= shares) & (shares <= high)).mean())
+        assert np.mean(errors) < 0.1
+        assert np.mean(held) > 0.9
+
     def test_one_period_is_the_calibrated_one(self) -> None:
         (period,) = days(ldp.Plan(30, epsilon=2.0), zipf(30)[:, None], [4_000], seed=5)
         (found,) = ldp.history([period])

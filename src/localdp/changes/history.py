@@ -47,6 +47,7 @@ _SURE = 0.5  # a further step is looked for while the last one was more probable
 _FRESH = 1e-3  # the least share of an item's variance that is taken as new in every period
 _MOST_NUMBERS = 8_000_000  # items times periods whose lines are computed
 _FEWEST_ITEMS = 1_000
+_FITTED, _CLOSE = 100, 1e-6  # rounds until the shares of every period add up, and how exactly
 _WIDEST = 2.0**14  # drifts, in units of the smallest visible one
 
 
@@ -122,9 +123,10 @@ class Lines:
         shares = np.array([Side.of(period).shares[places] for _, period in seen]).T
         errors = np.sqrt(c * basis.unit)
         free = places.size - (largest.total is not None)
-        moves = Moves(basis, basis.coordinates(shares), c, units(levels, errors) / errors, free)
+        unit = units(levels, errors)
+        moves = Moves(basis, basis.coordinates(shares), c, unit / errors, free, float(unit.max()))
         found, spread = moves.paths()
-        found = _not_negative(found, levels, held)
+        found = _possible(found, levels, held, adds_up=largest.total is not None)
         return cls(level, places, *_between(basis, len(periods), found, spread, moves.drifts), typical)
 
     def calibrated(self, time: int, period: Aggregate) -> Calibrated:
@@ -162,11 +164,18 @@ def _curves(level: Level, periods: Sequence[Aggregate]) -> tuple[Curves, Vector]
     return curves, curves.amplitudes(np.array([period.counts / period.n for period in periods])).T
 
 
-def _not_negative(away: Vector, levels: Vector, weights: Vector) -> Vector:
-    """Paths that keep their mean, and are nowhere below 0."""
-    shares = np.maximum(levels[:, None] + away, 0)
-    means = shares @ (weights / weights.sum())
-    return np.asarray(shares * (levels / np.maximum(means, 1e-300))[:, None] - levels[:, None])
+def _possible(away: Vector, levels: Vector, weights: Vector, *, adds_up: bool) -> Vector:
+    """Paths that are nowhere below 0 and keep their mean; if shares add up, those of every period keep their sum."""
+    shares, whole = np.maximum(levels[:, None] + away, 0), float(levels.sum())
+    for _ in range(_FITTED if adds_up else 1):
+        sums = shares.sum(axis=0)
+        if adds_up:
+            shares *= whole / np.maximum(sums, 1e-300)
+        means = shares @ (weights / weights.sum())
+        shares *= (levels / np.maximum(means, 1e-300))[:, None]
+        if np.abs(sums - whole).max() < _CLOSE * whole:
+            break
+    return np.asarray(shares - levels[:, None])
 
 
 def _checked(aggregates: Any) -> list[Aggregate]:
@@ -202,12 +211,14 @@ class Moves:
     """For each exponent (a row), the deviation of each item's drift, in errors, if the one seen best drifts by one."""
     free: int
     """How many of the items are free to move."""
+    error: float = 0.0
+    """The largest share that a drift of one error stands for."""
 
     def __post_init__(self) -> None:
         size = self.c.size
         squares = np.square(self.coordinates) / self.c[:, None]
         largest = np.sqrt(float((squares * self.basis.kappas).max()) / self.basis.unit)
-        sizes = scales(min(largest, _WIDEST), size * self.basis.kappas.size)
+        sizes = scales(min(largest, _WIDEST), size * self.basis.kappas.size, self.error)
         self.grid = self.basis.grid(float(sizes[-1]))
         table = drift_evidence(self.basis, squares, self.grid)
         drifts = sizes[None, :, None] * self.relative[:, None, :]

@@ -38,6 +38,9 @@ LEAST = 1 / 8
 FEW = 5.0
 """With this many items or fewer, the smallest deviation is one error: so few say nothing about how items move."""
 
+SMALL, WHOLE = 0.05, 0.5
+"""Where errors are large, the smallest deviation is five points at most, and none is more than half of everything."""
+
 _FRACTIONS = (0.003, 0.01, 0.03, 0.1, 0.3)  # w
 _MOVERS = 0.5  # the least number of movers that a fraction may stand for
 _NEGLIGIBLE = 1e-3  # models with less weight than this, relative to the best, are left out
@@ -56,11 +59,22 @@ def units(levels: Vector, errors: Vector) -> Vector:
     return np.asarray(powers / largest, np.float64)
 
 
-def scales(most: float, items: int) -> Vector:
-    """The deviations of changes that are tried, in errors: from ones that nobody sees to ones as large as `most`."""
+def scales(most: float, items: int, error: float = 0.0) -> Vector:
+    """The deviations of changes that are tried, in errors: from ones that nobody sees to ones as large as `most`.
+
+    `error` is the largest share that a deviation of one error stands for.
+
+    >>> scales(4.0, 100).tolist()
+    [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
+    >>> scales(4.0, 2, error=0.5).tolist()
+    [0.1, 0.2, 0.4, 0.8]
+    """
     least = float(np.clip(FEW / items, LEAST, 1.0))
+    if error > 0:
+        least = min(least, SMALL / error)
     steps = int(np.ceil(np.log2(max(most, 4.0) / least))) + 2
-    return np.asarray(least * np.exp2(np.arange(steps)), np.float64)
+    sizes = least * np.exp2(np.arange(steps))
+    return np.asarray(sizes[sizes * error <= WHOLE], np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +108,13 @@ def posterior_of_changes(
 
     `unit` has the deviation of each change, if it does not follow from the level (see `units`).
     """
-    relative = (units(levels, errors) if unit is None else unit) / errors
+    sizes_of_one = units(levels, errors) if unit is None else unit
+    relative, largest = sizes_of_one / errors, float(sizes_of_one.max()) if unit is None else 0.0
     drawn = np.zeros(raw.size)
     free = raw.size - 1 if adds_up else raw.size
     for _ in range(_ROUNDS if adds_up else 1):
         own = raw - drawn
-        sizes = scales(float(np.abs(own / errors).max(initial=0.0)), raw.size)
+        sizes = scales(float(np.abs(own / errors).max(initial=0.0)), raw.size, largest)
         ratios = sizes[None, :, None] * relative[:, None, :]
         weights = learn(evidence(own / errors, ratios), free).weights.reshape(-1, raw.size)
         ratios = ratios.reshape(weights.shape)

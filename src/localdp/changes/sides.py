@@ -136,7 +136,7 @@ class Side:
     @property
     def people(self) -> str:
         """How many people there were, for a title."""
-        return f"{self.n:,} people"
+        return f"{self.n:,} people" if self.n != 1 else "1 person"
 
     def redraw(self, shares: Vector, times: int, rng: np.random.Generator) -> Vector:
         """Estimated shares of so many other surveys of a population with these shares: a row for each survey.

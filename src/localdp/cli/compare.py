@@ -33,6 +33,7 @@ def command(
     """
     from localdp.changes import difference
     from localdp.cli.output import check_outputs, give
+    from localdp.errors import InvalidInputError
     from localdp.plan import Aggregate
     from localdp.reading import reports_range, share
 
@@ -40,6 +41,8 @@ def command(
     repeats = reports_range(reports_per_person, "--reports-per-person")
     check_outputs(force, out)
     surveys = [Aggregate.load(path) for path in (before, after)]
+    if before.samefile(after):
+        raise InvalidInputError("both sides are one file: the same reports show no difference")
     sides = surveys if repeats == (1, 1) else [one.estimate(reports_per_person=repeats) for one in surveys]
     change = difference(*sides)
     listed = change if level is None else change.changed(fdr=level)

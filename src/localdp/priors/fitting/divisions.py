@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import logsumexp
 
 from localdp.priors.fitting.noise import Noise
 from localdp.types import Places, Vector
@@ -82,7 +81,7 @@ class Lattice:
         tops = logs.max(axis=1)
         logs -= tops[:, None]
         wanted = self.points - int(self.first.sum())
-        tilt, masses = _tilted(logs, float(wanted))
+        tilt, masses, log_sums = _tilted(logs, float(wanted))
         longest = int((self.log_likelihood > _NOTHING).sum()) + 1
         size = next_fast_len(min(longest, max(_long_enough(masses), wanted + 1)), real=True)
         own = rfft(masses, size, axis=1)
@@ -91,9 +90,8 @@ class Lattice:
         left = np.where((places >= 0) & (places < size), others[:, np.clip(places, 0, size - 1)], 0.0)
         joint = masses * np.maximum(left, 0.0)
         sums = joint.sum(axis=1, keepdims=True)
-        scales = logsumexp(logs + tilt * np.arange(logs.shape[1]), axis=1) + tops
         seen = float(np.median(sums))
-        evidence = np.log(seen) + float(scales.sum()) - tilt * wanted if seen > _RELIABLE else -np.inf
+        evidence = np.log(seen) + float((log_sums + tops).sum()) - tilt * wanted if seen > _RELIABLE else -np.inf
         away = np.arange(masses.shape[1])
         means = masses @ away
         variances = np.maximum(masses @ away**2 - means**2, 1e-12) * self.step**2
@@ -117,15 +115,14 @@ class Divided:
         return np.asarray(np.diag(v) - np.outer(v, v) / v.sum())
 
 
-def _tilted(logs: Vector, wanted: float) -> tuple[float, Vector]:
-    """The tilt that makes the sum of the means what is wanted, and the tilted distributions, each adding up to 1."""
+def _tilted(logs: Vector, wanted: float) -> tuple[float, Vector, Vector]:
+    """The tilt that makes the sum of the means what is wanted, the tilted distributions, each adding up to 1, and the
+    logarithms of what they added up to before.
+    """
     numbers = np.arange(logs.shape[1])
     tilt, low, high = 0.0, -_STEEPEST, _STEEPEST  # the sum of the means grows with the tilt
-    masses = logs
     for _ in range(_NEWTON):
-        tilted = logs + tilt * numbers
-        masses = np.exp(tilted - tilted.max(axis=1, keepdims=True))
-        masses /= masses.sum(axis=1, keepdims=True)
+        masses, log_sums = _normalised(logs + tilt * numbers)
         means = masses @ numbers
         missing = wanted - float(means.sum())
         variance = max(float((masses @ numbers**2 - means**2).sum()), 1e-12)
@@ -135,7 +132,15 @@ def _tilted(logs: Vector, wanted: float) -> tuple[float, Vector]:
         tilt += missing / variance
         if not low < tilt < high:
             tilt = (low + high) / 2
-    return tilt, masses
+    return tilt, masses, log_sums
+
+
+def _normalised(logs: Vector) -> tuple[Vector, Vector]:
+    """Each row's distribution, and the logarithm of what it added up to."""
+    tops = logs.max(axis=1)
+    masses = np.exp(logs - tops[:, None])
+    sums = masses.sum(axis=1)
+    return masses / sums[:, None], np.log(sums) + tops
 
 
 def _long_enough(masses: Vector) -> int:
@@ -149,7 +154,7 @@ def _long_enough(masses: Vector) -> int:
     with np.errstate(divide="ignore"):
         logs = np.log(masses)
     slopes = _CHERNOFF / deviation
-    bounds = [float(logsumexp(logs + slope * numbers, axis=1).sum() + _UNSEEN) / slope for slope in slopes]
+    bounds = [float(_normalised(logs + slope * numbers)[1].sum() + _UNSEEN) / slope for slope in slopes]
     return int(min(bounds)) + 1
 
 
