@@ -131,6 +131,8 @@ def tables_in(path: Path, wanted: str | None) -> tuple[Table, tuple[str, ...]] |
     if wanted is None:
         return result.table(), result.notes
     tables = result.tables()
+    turned = ",".join(reversed(wanted.split(",")))
+    wanted = turned if turned in tables else wanted
     if wanted not in tables:
         raise InvalidInputError(f"--table is one of {'; '.join(tables)}, not {wanted!r:.60}")
     return tables[wanted], result.notes

@@ -39,6 +39,13 @@ class FittedPrior(ABC):
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "parameters": dict(self.parameters)}  # a mapping proxy cannot be pickled or copied
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))  # type: ignore[call-overload]
+        self.__post_init__()
+
     @abstractmethod
     def log_mass(self, k: Vector) -> Vector:
         """log p_f(k).
