@@ -16,7 +16,14 @@ from localdp.errors import UnknownItemError
 
 @pytest.mark.parametrize(
     "values",
-    [[0, 6, 3], (0, 6, 3), [np.int8(0), np.int64(6), 3], np.array([0, 6, 3], np.uint8), np.array([0, 6, 3], np.int64)],
+    [
+        [0, 6, 3],
+        (0, 6, 3),
+        [np.int8(0), np.int64(6), 3],
+        np.array([np.int8(0), np.int64(6), 3], object),
+        np.array([0, 6, 3], np.uint8),
+        np.array([0, 6, 3], np.int64),
+    ],
 )
 def test_indices_are_int64(values):
     found = checked_indices(values, 7)

@@ -99,8 +99,8 @@ class Scale(Question):
             commas = " (numbers have a decimal point, and no commas)" if has_comma(values) else ""
             raise UnknownItemError(
                 f"{count:,} of {numbers.size:,} values {'is' if count == 1 else 'are'} missing or no number{commas}; "
-                f"give the scale a cell for them, as in Scale({self.low}, {self.high}, other='no answer'). Leaving such "
-                "users out would tell that they have none"
+                f"give the scale a cell for them, as in Scale({self.low}, {self.high}, other='no answer'). Leaving "
+                "such users out would tell that they have none"
             )
         places = np.clip(np.searchsorted(self.starts, numbers, side="right") - 1, 0, self.ordered - 1)
         return OneEach(np.where(missing, self.ordered, places).astype(np.int64))
