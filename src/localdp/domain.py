@@ -310,7 +310,7 @@ def labels_of(frequencies: Any) -> list[Any] | None:
     """
     if isinstance(frequencies, Mapping):
         return list(frequencies)
-    index = getattr(frequencies, "index", None)
+    index: Any = getattr(frequencies, "index", None)
     if not hasattr(index, "tolist"):  # lists and Arrow arrays have a method of this name
         return None
     labels: list[Any] = index.tolist()

@@ -72,6 +72,7 @@ from command import localdp
             ("estimate", "{}/counts.agg", "--level", "x"),
             "--level is a probability between 0 and 1, such as 0.95, not 'x'",
         ),
+        (("plan", "--size", "5", "--set-size", "6"), "nobody holds more than the 5 items there are"),
         (("plan", "--size", "many"), "--size is a whole number, not 'many'"),
         (("plan", "--size", "2.5"), "--size is a whole number of at least 0, not '2.5'"),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.csv", "--unknown", "x"), "is fail or drop, not"),

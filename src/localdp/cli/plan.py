@@ -118,6 +118,11 @@ def command(
     else:
         listed, heading = items_in(items, column, header)  # type: ignore[arg-type]
         plan = Plan(listed, mechanism, budget, other=other, **options)
+    if (options.get("set_size") or 0) > plan.domain.size:
+        raise InvalidInputError(
+            f"nobody holds more than the {plan.domain.size} items there are, and a larger --set-size adds noise: give "
+            f"at most {plan.domain.size}"
+        )
     write_text(plan.to_json(), out, replace=force)
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""

@@ -89,6 +89,7 @@ def _typed(question: Any, value: Any) -> Any:
 def aggregate(reports: list[Path], survey: Questionnaire, out: Path, repeated: bool, force: bool) -> None:
     import typer
 
+    from localdp.cli.output import note
     from localdp.errors import InvalidInputError, PlanMismatchError
     from localdp.formats.atomic_write import check_writable
     from localdp.questionnaires import QuestionnaireAggregate
@@ -109,6 +110,11 @@ def aggregate(reports: list[Path], survey: Questionnaire, out: Path, repeated: b
         except PlanMismatchError:
             raise PlanMismatchError(f"{path} holds reports of another questionnaire than --plan") from None
     total.save(out)
+    if len(reports) > 1 and any(path.suffix.lower() == ".agg" for path in reports):
+        note(
+            "A saved aggregate of a questionnaire does not know which files it holds: name no reports that are in it "
+            "already, or the same people count twice."
+        )
     typer.echo(f"{out}: {total.n:,} reports in {len(survey.parts())} parts")
 
 

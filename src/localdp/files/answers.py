@@ -101,8 +101,8 @@ def answers(
                 why = str(_refusal(question, values)).partition("; ")[0]
                 raise UnknownItemError(f"{why}, the first in row {row + refused[0]} {file_format.below}of {path}")
             row += len(values)
-            left_out = set(refused)
-            kept = [value for place, value in enumerate(values) if place not in left_out] if refused else values
+            out = set(refused)
+            kept = [value for place, value in enumerate(values) if place not in out] if out else values
             yield Answers(question.read(kept), people_left_out=len(refused))
 
 

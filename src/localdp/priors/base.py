@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class FittedPrior(ABC):
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "parameters": dict(self.parameters)}  # a mapping proxy cannot be pickled or copied
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))  # type: ignore[call-overload]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))
         self.__post_init__()
 
     @abstractmethod
