@@ -67,7 +67,7 @@ def test_machines_get_the_figures_with_their_intervals(folder):
         (["plan", "--size", "5", "-m", "wave"], "ask for a Scale"),
         (["advise", "--scale", "1:5", "--users", "100"], "with which --epsilon"),
         (["advise", "--scale", "1:5", "--users", "100", "-e", "1", "--items", "5"], "--scale goes with --users"),
-        (["hitters", "counts.agg"], "wave is not pure"),
+        (["hitters", "counts.agg"], "no significance threshold: give a threshold, as a number of users or as a share"),
     ],
 )
 def test_bad_input_is_one_line(folder, words, message):
@@ -128,11 +128,3 @@ def test_a_decimal_comma_is_named(tmp_path):
     done = localdp("privatize", "v.csv", "-p", "plan.json", "-o", "r.csv", cwd=tmp_path)
     assert done.returncode == 2
     assert "numbers have a decimal point, and no commas" in done.stderr
-
-
-def test_hitters_on_a_wave_ask_for_a_threshold(tmp_path):
-    plan = ldp.Plan(ldp.Scale(0, 120, step=5), "wave", epsilon=1.0)
-    plan.simulate([10] * 24, seed=1).save(tmp_path / "c.agg")
-    done = localdp("hitters", "c.agg", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "give a threshold as a number of users or as a share of them" in done.stderr

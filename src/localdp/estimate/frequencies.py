@@ -315,10 +315,10 @@ class Frequencies(Tabular, ABC):
         if isinstance(threshold, str) and threshold == "significance":
             try:
                 return self.significance_threshold()
-            except ImpureMechanismError:
+            except ImpureMechanismError as error:
                 raise ImpureMechanismError(
-                    "these reports give no raw estimates of single cells, so there is no significance threshold: give "
-                    "a threshold as a number of users or as a share of them, such as '5%'"
+                    "without raw estimates there is no significance threshold: give a threshold, as a number of users "
+                    f"or as a share of them such as '5%' ({error})"
                 ) from None
         if not isinstance(threshold, str):
             users = checked_threshold(threshold)
