@@ -16,7 +16,14 @@ from localdp.errors import UnknownItemError
 
 @pytest.mark.parametrize(
     "values",
-    [[0, 6, 3], (0, 6, 3), [np.int8(0), np.int64(6), 3], np.array([0, 6, 3], np.uint8), np.array([0, 6, 3], np.int64)],
+    [
+        [0, 6, 3],
+        (0, 6, 3),
+        [np.int8(0), np.int64(6), 3],
+        np.array([np.int8(0), np.int64(6), 3], object),
+        np.array([0, 6, 3], np.uint8),
+        np.array([0, 6, 3], np.int64),
+    ],
 )
 def test_indices_are_int64(values):
     found = checked_indices(values, 7)
@@ -42,7 +49,7 @@ def test_no_indices_are_an_empty_array():
         (["a" * 1000], "1 value not among 0..6: 'aaaa"),
         ([True], "1 value not among 0..6: True;"),
         ([1, None], "1 value not among 0..6: None;"),
-        ([1.0], "1 value not among 0..6: 1.0;"),
+        ([1.0], "1 value not among 0..6: 1.0 (the items are whole numbers, and this is a float: convert the values"),
         ([math.nan], "1 value not among 0..6: nan;"),
         ([math.inf, 1], "not among 0..6: inf"),
         (["1"], "1 value not among 0..6: '1' (the items are numbers, and this is text);"),

@@ -25,6 +25,7 @@ from localdp.validation import LARGEST_EXACT_INTEGER, LARGEST_SIZE, check_no_ans
 
 _NUMBERS = "the items are numbers, and this is text"
 _TEXT = "the items are text, and this is a number"
+_FLOATS = "the items are whole numbers, and this is a float: convert the values, as in values.astype(int)"
 _OVERLOOKED = "it differs from an item only in spaces, capitals or the way accents are written"
 
 
@@ -53,7 +54,7 @@ class Domain(Frozen):
         check_no_table(items, DomainError)
         size = as_size(items)
         if size is not None and size > LARGEST_SIZE:
-            raise DomainError(f"a domain holds at most 2^32 items, not about 2^{size.bit_length()}")
+            raise DomainError(f"a domain holds at most 2^32 items, not {shown(size)}")
         self.items: Sequence[Item] = range(size) if size is not None else checked_items(items)
         self.other: Item | None = other.item() if isinstance(other, np.generic) else other
         if self.other is not None:
@@ -124,27 +125,32 @@ class Domain(Frozen):
         [7, 0, 5]
         """
         check_no_table(frequencies, FrequencyError)
+        labels = labels_of(frequencies)
         if isinstance(frequencies, Mapping):
             return self._placed(list(frequencies), np.array(list(frequencies.values())))
         check_no_answers(frequencies)
-        if hasattr(frequencies, "index") and hasattr(frequencies, "to_numpy"):  # a pandas Series
-            labels = frequencies.index.tolist()
-            return frequencies if labels == list(range(self.size)) else self._placed(labels, frequencies.to_numpy())
-        return frequencies
+        return frequencies if labels is None else self._placed(labels, frequencies.to_numpy())
 
     def _placed(self, labels: list[Any], counts: NDArray[Any]) -> NDArray[Any]:
         """The counts at the places of their items, and 0 for all other items."""
-        listed = self if self.other is None else Domain(self.size if isinstance(self.items, range) else self.items)
-        try:
-            places = listed.indices(labels)
-        except UnknownItemError as error:
-            reason = str(error).partition("; give the plan")[0]
-            raise UnknownItemError(f"frequencies by item need an item for each frequency: {reason}") from None
+        places = self.places(labels, "frequencies by item need an item for each frequency")
         if np.unique(places).size < places.size:
             raise FrequencyError("frequencies by item have an item twice: add up its frequencies first")
         ordered = np.zeros(self.size, counts.dtype if counts.size else np.int64)
         ordered[places] = counts
         return ordered
+
+    def places(self, items: Any, why: str) -> Indices:
+        """The index of each of these items. What is not an item is an error, which begins with `why`: no catch-all.
+
+        >>> Domain(["tea", "coffee"], other="something else").places(["something else", "tea"], "groups have items")
+        array([2, 0])
+        """
+        listed = self if self.other is None else Domain(self.size if isinstance(self.items, range) else self.items)
+        try:
+            return listed.indices(items)
+        except UnknownItemError as error:
+            raise UnknownItemError(f"{why}: {str(error).partition('; give the plan')[0]}") from None
 
     def near_miss(self, value: object) -> str | None:
         """Why a value that is not an item looks like one, as a remark without the value; None if it does not.
@@ -154,9 +160,9 @@ class Domain(Frozen):
         >>> Domain(["tea", "coffee"]).near_miss("Tea ")
         'it differs from an item only in spaces, capitals or the way accents are written'
         """
-        plain = value.item() if isinstance(value, np.generic) else value
+        plain = _plain(value)
         if isinstance(self.items, range):
-            return _NUMBERS if isinstance(plain, str) and _is_index(plain.strip(), self.size) else None
+            return _near_number(plain, self.size)
         if isinstance(plain, str):
             if plain.strip() in {str(item) for item in self.items if not isinstance(item, str)}:
                 return _NUMBERS
@@ -296,6 +302,21 @@ def _text_key(value: object) -> str | tuple[str] | None:
     return None
 
 
+def labels_of(frequencies: Any) -> list[Any] | None:
+    """The items of frequencies that are given by item, in a mapping or a pandas Series; None if they are in order.
+
+    >>> labels_of({"tea": 5, "milk": 3}), labels_of([5, 3])
+    (['tea', 'milk'], None)
+    """
+    if isinstance(frequencies, Mapping):
+        return list(frequencies)
+    index: Any = getattr(frequencies, "index", None)
+    if not hasattr(index, "tolist"):  # lists and Arrow arrays have a method of this name
+        return None
+    labels: list[Any] = index.tolist()
+    return None if labels == list(range(len(labels))) else labels
+
+
 def checked_indices(values: Any, size: int) -> Indices:
     """Indices of items in a domain of this size, as int64; `UnknownItemError` names the values that are none."""
     if np.ma.is_masked(values):
@@ -310,14 +331,26 @@ def checked_indices(values: Any, size: int) -> Indices:
         return array  # as unsigned numbers, negative ones are large
     places = f"0..{size - 1}"
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        listed = array.tolist() if array.ndim else [values]
+        listed = [_plain(value) for value in array.tolist()] if array.ndim else [values]
         strange = [value for value in listed if type(value) is not int or not 0 <= value < size]
-        text = bool(strange) and isinstance(strange[0], str) and _is_index(strange[0].strip(), size)
-        raise _unknown(strange or listed, places, _NUMBERS if text else None)
+        if array.ndim == 1 and not strange:
+            return np.array(listed, np.int64)  # whole numbers in an array of objects
+        raise _unknown(strange or listed, places, _near_number(strange[0], size) if strange else None, size)
     outside = (array < 0) | (array >= size)
     if outside.any():
-        raise _unknown(array[outside].tolist(), places)
+        raise _unknown(array[outside].tolist(), places, size=size)
     return array.astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _near_number(value: object, size: int) -> str | None:
+    """Why a value that is no index looks like one; None if it does not."""
+    if isinstance(value, str):
+        return _NUMBERS if _is_index(value.strip(), size) else None
+    return _FLOATS if isinstance(value, float) and value.is_integer() and 0 <= value < size else None
 
 
 def _is_index(text: str, size: int) -> bool:
@@ -329,14 +362,18 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().strip()
 
 
-def _unknown(values: list[Any], what: str, hint: str | None = None) -> UnknownItemError:
-    """The error that names a few values that are not among `what`, with a hint if there is one."""
+def _unknown(values: list[Any], what: str, hint: str | None = None, size: int | None = None) -> UnknownItemError:
+    """The error that names a few values that are not among `what`, with a hint if there is one.
+
+    `size` is the number of items if they are numbers: then the catch-all is one of them.
+    """
+    catch_all = "Plan(items, other='something else')" if size is None else f"Plan({size + 1}, other={size})"
     distinct = list(dict.fromkeys(map(shown, values)))
     examples = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
     return UnknownItemError(
         f"{len(values)} value{'s' if len(values) > 1 else ''} not among {what}: {examples}"
         f"{f' ({hint})' if hint else ''}; "
-        "give the plan a catch-all item for them, as in Plan(items, other='something else'). Leaving such users out "
+        f"give the plan a catch-all item for them, as in {catch_all}. Leaving such users out "
         "would tell that they hold none of the items"
     )
 
@@ -353,7 +390,7 @@ def _numbers_or_other(values: Any, size: int, other: int) -> Indices:
 
 
 def _number_or_other(value: Any, size: int, other: int) -> int:
-    plain = value.item() if isinstance(value, np.generic) else value
+    plain = _plain(value)
     is_whole = isinstance(plain, int) and not isinstance(plain, bool)
     is_whole = is_whole or (isinstance(plain, float) and plain.is_integer())
     return int(plain) if is_whole and 0 <= plain < size else other

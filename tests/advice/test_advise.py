@@ -288,3 +288,9 @@ def test_what_the_command_cannot_use_is_one_line(tmp_path, arguments, sentence):
     assert len(done.stderr.splitlines()) == 1
     assert sentence in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_share_that_nobody_can_reach_is_none():
+    shown = str(ldp.advise(2, 1))
+    assert "none" in shown
+    assert "200.000%" not in shown

@@ -30,3 +30,10 @@ def test_advice_for_a_scale_needs_people_and_epsilon():
     for options in ({}, {"epsilon": 1.0, "once": 0.5}):
         with pytest.raises(InvalidInputError, match="needs the number of users and an epsilon"):
             ldp.advise(ldp.Scale(1, 5), 100, **options)
+
+
+def test_a_mechanism_that_is_better_with_few_people_is_named():
+    few, many = (ldp.advise(ldp.Scale(1, 5), users, epsilon=1.0) for users in (300, 100_000))
+    assert few.recommended == many.recommended == "grr"
+    assert any("With 300, wave is expected to err less" in sentence for sentence in few.why)
+    assert len(many.why) == len(few.why) - 1

@@ -152,3 +152,13 @@ def test_the_attack_works_if_there_are_only_two_items_and_scores_are_coarse(name
     """Others must then hold x or x' themselves. The scores of a million people are rounded to few steps."""
     found = ldp.amplified(ldp.Plan(2, name, epsilon=1.2), n=2_500_000, delta=1e-10)
     assert 0.5 * found.upper < found.lower <= found.upper
+
+
+def test_more_people_than_there_are_take_no_more_memory():
+    found = ldp.amplified(ldp.Plan(4, "grr", epsilon=2.0), n=10**15, delta=1e-9)
+    assert found.lower == 0 < found.upper < 0.001
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(InvalidInputError, match=r"is about a plan, such as .* not 5"):
+        ldp.amplified(5, n=10, delta=0.1)

@@ -46,11 +46,18 @@ def test_from_a_table_to_the_result(survey):
     run("estimate", "c.agg", "--table", "diet,stars", "-o", "t.csv", cwd=survey)
     table = list(csv.DictReader((survey / "t.csv").read_text().splitlines()))
     assert (len(table), table[4]["diet"], table[4]["stars"]) == (10, "vegan", "5")
+    turned = run("estimate", "c.agg", "--table", "stars,diet", "-o", "-", cwd=survey).stdout
+    assert turned == (survey / "t.csv").read_text()
     for arguments, words in (
         (("aggregate", "r.ldp", "r.ldp", "-p", "survey.json", "-o", "d.agg"), "the same people count once"),
         (("aggregate", "r.ldp", "-p", "survey.json", "-o", "d.agg", "--engine", "dask"), "on this machine"),
         (("estimate", "c.agg", "--table", "diet,likes"), "--table is one of"),
         (("estimate", "c.agg", "--ordered"), "estimated together"),
+        (("estimate", "c.agg", "--level", "0.5"), "with intervals of 90%"),
+        (("estimate", "c.agg", "--summary"), "estimated together"),
+        (("hitters", "c.agg"), "the aggregate of a questionnaire"),
+        (("privatize", "people.csv", "-p", "survey.json", "-o", "s.ldp", "-c", "diet"), "leave out --column"),
+        (("plan", "--questionnaire", "survey.toml", "-m", "grr", "-o", "s.json"), "give nothing else"),
         (("privatize", "people.csv", "-p", "survey.json", "-o", "r.csv"), "a .ldp file"),
         (("plan", "--questionnaire", "survey.toml", "--size", "3"), "give nothing else"),
     ):

@@ -55,7 +55,11 @@ def test_machines_get_the_figures_with_their_intervals(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["plan", "--scale", "1:5:x"], "--scale is a number"),
+        (
+            ["plan", "--scale", "1:5:x"],
+            "--scale is LOW:HIGH or LOW:HIGH:STEP in numbers",
+        ),
+        (["plan", "--scale", "0:120:7"], "in steps of 7; a step ends at 119"),
         (["plan", "--scale", "5"], "--scale is LOW:HIGH or LOW:HIGH:STEP"),
         (["plan", "--scale", "5:1"], "a scale goes up from low to high"),
         (["plan", "--scale", "1:5", "--size", "5"], "give exactly one of them"),
@@ -63,7 +67,7 @@ def test_machines_get_the_figures_with_their_intervals(folder):
         (["plan", "--size", "5", "-m", "wave"], "ask for a Scale"),
         (["advise", "--scale", "1:5", "--users", "100"], "with which --epsilon"),
         (["advise", "--scale", "1:5", "--users", "100", "-e", "1", "--items", "5"], "--scale goes with --users"),
-        (["hitters", "counts.agg"], "wave is not pure"),
+        (["hitters", "counts.agg"], "no significance threshold: give a threshold, as a number of users or as a share"),
     ],
 )
 def test_bad_input_is_one_line(folder, words, message):
@@ -104,3 +108,23 @@ def test_pictures_show_shares_and_the_cumulative_curve(folder):
     assert (np.diff(curve) >= -1e-9).all()
     with pytest.raises(InvalidInputError, match="calibrated answers to a Scale"):
         plot_scale(ldp.Plan(5, epsilon=1.0).simulate([100] * 5, seed=1).estimate().calibrate())
+
+
+def test_values_that_are_no_numbers_are_named_by_row_or_dropped_as_asked(tmp_path):
+    assert localdp("plan", "--scale", "0:120:5", "-o", "plan.json", cwd=tmp_path).returncode == 0
+    (tmp_path / "ages.csv").write_text("age\n31\nforty\n50\nNA\n62\n")
+    words = ("privatize", "ages.csv", "-p", "plan.json", "-o", "reports.csv")
+    refused = localdp(*words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "2 of 5 values are missing or no number, the first in row 2 below the header of ages.csv" in refused.stderr
+    done = localdp(*words, "--unknown", "drop", cwd=tmp_path)
+    assert "3 reports" in done.stdout
+    assert "2 of 5 values were dropped" in done.stderr
+
+
+def test_a_decimal_comma_is_named(tmp_path):
+    assert localdp("plan", "--scale", "0:10", "-o", "plan.json", cwd=tmp_path).returncode == 0
+    (tmp_path / "v.csv").write_text('marks\n"7,5"\n"8,0"\n')
+    done = localdp("privatize", "v.csv", "-p", "plan.json", "-o", "r.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "numbers have a decimal point, and no commas" in done.stderr

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
 import localdp as ldp
-from localdp.errors import DomainError, EmptyError, FrequencyError, ImpureMechanismError, InvalidInputError
+from localdp.errors import (
+    DomainError,
+    EmptyError,
+    FrequencyError,
+    ImpureMechanismError,
+    InvalidInputError,
+    UnknownItemError,
+)
 
 
 def test_estimate_of_an_aggregate_is_the_formula():
@@ -151,3 +162,37 @@ def test_shares_are_frequencies_divided_by_the_people():
     calibrated = estimate.calibrate()
     assert calibrated.shares == pytest.approx(calibrated.frequencies / 100)
     assert calibrated.project("norm-sub").shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("given", [{"b": 60, "a": 50}, pd.Series([60, 50], index=["b", "a"])])
+def test_estimates_by_item_are_put_in_the_order_of_the_domain(given):
+    ordered = ldp.Estimate(given, n=110, variance=[2, 1], domain=["a", "b"])
+    assert ordered.frequencies.tolist() == [50, 60]
+    assert ordered.variance.tolist() == [1, 2]
+    assert ldp.Estimate(given, n=110, variance=4).domain.items == ("b", "a")
+    with pytest.raises(UnknownItemError, match=r"need the items of the domain: 1 value not among .*: 'b'$"):
+        ldp.Estimate(given, n=110, variance=4, domain=["a", "c"])
+
+
+@pytest.mark.parametrize("prior", ["auto", "power-law", "npmle"])
+def test_calibrated_frequencies_can_be_pickled_and_copied(prior):
+    calibrated = ldp.Estimate([150.0, 100, 40, 10], n=300, variance=64.0).calibrate(prior)
+    for twin in (pickle.loads(pickle.dumps(calibrated)), copy.deepcopy(calibrated)):  # noqa: S301
+        assert twin.frequencies.tolist() == calibrated.frequencies.tolist()
+        assert repr(twin.prior) == repr(calibrated.prior)
+        with pytest.raises(TypeError):
+            twin.prior.parameters["new"] = 1
+
+
+def test_the_narrowest_intervals_have_their_ends_in_order():
+    calibrated = ldp.Estimate([150.0, 100, 40, 10], n=300, variance=64.0).calibrate("power-law")
+    low, high = calibrated.interval(1e-12)
+    assert (low <= high).all()
+
+
+def test_a_misspelled_item_of_a_group_is_no_catch_all():
+    estimate = ldp.Estimate([60, 50, 5], n=115, variance=4, domain=ldp.Domain(["tea", "milk"], other="else"))
+    assert estimate.group({"rest": ["else"]})["frequency"].tolist() == [5]
+    for asked in (lambda: estimate.group({"hot": ["teaa"]}), lambda: estimate.table(items=["teaa"])):
+        with pytest.raises(UnknownItemError, match=r"1 value not among the 3 items of the domain: 'teaa'$"):
+            asked()

@@ -205,7 +205,8 @@ class Advice:
         table = self.table()
         labels = {name: table[name] for name in ("mechanism", "epsilon")}
         ranges = [sentences.span(option) for option in self.options]
-        shown = {name: table[name] for name in ("bytes", "threshold", "share seen")} | {"calibrated": ranges}
+        seen = [f"{share:>10.3%}" if share <= 1 else f"{'none':>10}" for share in table["share seen"].tolist()]
+        shown = {"bytes": table["bytes"], "threshold": table["threshold"], "share seen": seen, "calibrated": ranges}
         errors = {_NOBODY: table["standard error"]} | {f"{s:.0%}": table[name] for s, name in _AT_SHARES.items()}
         curve = zip(*(self.curve[name].tolist() for name in ("epsilon", "lowest", "highest", "raw")), strict=True)
         paragraphs = [textwrap.fill(sentence, sentences.WIDTH) for sentence in self.why]

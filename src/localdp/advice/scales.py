@@ -21,6 +21,8 @@ from localdp.questions import Scale
 from localdp.table import Table
 from localdp.validation import checked_users
 
+_CLEARLY = 0.97  # both errors of another mechanism are smaller by more than this
+
 
 @dataclass(frozen=True, eq=False)
 class ScaleAdvice:
@@ -49,7 +51,7 @@ class ScaleAdvice:
         return self._errors(self._chosen)[1]
 
     def table(self) -> Table:
-        """A row for each mechanism, the best first."""
+        """A row for each mechanism, from the one that is best with many people."""
         errors = np.array([self._errors(made) for made in self.options])
         columns = {
             "mechanism": [made.name for made in self.options],
@@ -92,8 +94,22 @@ def advise_scale(scale: Scale, users: int, epsilon: float) -> ScaleAdvice:
         f"{advice.median_error:.2g} (standard errors), if people are spread evenly from {scale.low} to {scale.high}; "
         "a percentile is never known better than to its cell."
     )
-    why = (f"Take {choice.why}.", known)
+    why = (f"Take {choice.why}.", known, *_better(advice))
     return ScaleAdvice(scale, people, chosen.requested_epsilon, chosen.name, why, options)
+
+
+def _better(advice: ScaleAdvice) -> tuple[str, ...]:
+    """What to say if another mechanism has the smaller errors with so many people: the choice is made for many."""
+    known = {made.name: advice._errors(made) for made in advice.options}
+    own, best = known[advice.recommended], min(known, key=lambda name: sum(known[name]))
+    if not all(error < _CLEARLY * one for error, one in zip(known[best], own, strict=True)):
+        return ()
+    return (
+        (
+            f"The choice is made for many people. With {advice.users:,}, {best} is expected to err less, as the table "
+            "shows: choose it by its name."
+        ),
+    )
 
 
 def required(users: int | None, epsilon: float | None, others: tuple[object, ...]) -> tuple[int, float]:

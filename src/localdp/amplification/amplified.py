@@ -10,14 +10,16 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from localdp.amplification import divergence
+from localdp.errors import InvalidInputError
 from localdp.mechanisms import Mechanism
 from localdp.mechanisms.report_classes import Neighbours, Shuffled
 from localdp.plan import Plan
 from localdp.randomness import thresholds
-from localdp.validation import checked_level, checked_users
+from localdp.validation import checked_level, checked_users, shown
 
 _CLOSE = 1e-4  # the search ends when the bounds on the answer are this close, relative to each other
 _MOST_COUNTED = 1 << 33  # people; more than these hide a person no worse, and are left out of the bound from above
+_MOST_ATTACKED = 1 << 38  # people; the grid of the attack grows with them, until it fills the memory
 _LEAST_PLACES, _MOST_PLACES = 1 << 12, 1 << 20
 _NORMAL = NormalDist()
 
@@ -31,7 +33,8 @@ class Amplified:
 
     `upper` is a guarantee: the shuffled reports are (upper, delta)-differentially private, whatever people hold and
     whatever the attacker knows about everybody else. `lower` comes from an attack: for no smaller epsilon would that be
-    true. `local` is the epsilon of one report, which holds without any shuffler, and with delta 0.
+    true. It is 0 for more than 2^38 people, where the attack is not computed. `local` is the epsilon of one report,
+    which holds without any shuffler, and with delta 0.
     """
 
     upper: float
@@ -59,10 +62,13 @@ def amplified(plan: Plan, *, n: int, delta: float) -> Amplified:
     >>> round(found.upper, 4), round(found.lower, 4), round(found.local, 4)
     (0.0243, 0.0243, 4.0)
     """
+    if not isinstance(plan, Plan):
+        raise InvalidInputError(f"amplified() is about a plan, such as ldp.Plan(items, epsilon=1.0), not {shown(plan)}")
     people, allowed = checked_users(n), checked_level(delta, "delta")
     mechanism, known = plan.mechanism, plan.mechanism.shuffled()
-    upper = certified(mechanism, people, allowed)
-    lower = max(_from_below(pair, known, people, allowed, mechanism.epsilon_once) for pair in known.lower)
+    upper, lower = certified(mechanism, people, allowed), 0.0
+    if people <= _MOST_ATTACKED:
+        lower = max(_from_below(pair, known, people, allowed, mechanism.epsilon_once) for pair in known.lower)
     return Amplified(upper, lower, mechanism.epsilon_once, people, allowed, _notes(mechanism))
 
 

@@ -86,6 +86,8 @@ def command(
     for path in reports:
         if str(path) != "-":
             path.stat()
+        if path.suffix.lower() == questionnaires.REPORTS:
+            raise InvalidInputError(f"{path} has reports of a questionnaire, but {plan} is the plan of one question")
         check_kind(path, ".agg")
     check_inputs(*reports)
     shared = read_plan(plan)

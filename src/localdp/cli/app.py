@@ -115,4 +115,6 @@ def _sentence(error: OSError) -> str:
         folder = Path(os.fsdecode(error.filename)).absolute().parent
         where = f"it was looked for in {folder}" if folder.is_dir() else f"there is no folder {folder}"
         return f"{error.filename}: {error.strerror}; {where}"
+    if not error.filename and not error.strerror:  # raised by this library, with a sentence
+        return str(error)
     return f"{error.filename or 'the system'}: {error.strerror or error}"

@@ -88,8 +88,12 @@ def command(
     check_outputs(force, out, plot)
     of_survey = questionnaires.tables_in(aggregate, table_of)
     if of_survey is not None:
-        if prior != "auto" or ordered or crossed or like or plot or reports_per_person != "1":
-            raise InvalidInputError("the tables of a questionnaire are estimated together: give no option but --table")
+        defaults = prior == "auto" and reports_per_person == "1" and level == "0.9"
+        if not defaults or method or ordered or crossed or like or plot or summary:
+            raise InvalidInputError(
+                "the tables of a questionnaire are estimated together, with intervals of 90%: of the options that say "
+                "how, give --table alone"
+            )
         give(of_survey[0], json, of_survey[1], out)
         return
     structure = _structure(ordered, crossed, like)

@@ -89,7 +89,8 @@ def command(
     from localdp.table import printable
 
     if questionnaire is not None:
-        if items is not None or size is not None or epsilon != "1":
+        elsewhere = (items, size, scale, once, answers, set_size, other, column, header)
+        if any(option is not None for option in elsewhere) or epsilon != "1" or mechanism != "auto":
             raise InvalidInputError("the file of --questionnaire has the questions and epsilon: give nothing else")
         questionnaires.write_form(questionnaire, out, force)
         return
@@ -117,6 +118,11 @@ def command(
     else:
         listed, heading = items_in(items, column, header)  # type: ignore[arg-type]
         plan = Plan(listed, mechanism, budget, other=other, **options)
+    if (options.get("set_size") or 0) > plan.domain.size:
+        raise InvalidInputError(
+            f"nobody holds more than the {plan.domain.size} items there are, and a larger --set-size adds noise: give "
+            f"at most {plan.domain.size}"
+        )
     write_text(plan.to_json(), out, replace=force)
     made = plan.mechanism
     place = f" (column {printable(heading)!r})" if heading else ""
@@ -140,7 +146,8 @@ def scale_of(text: str, other: str | None) -> Scale:
     parts = text.split(":")
     if len(parts) not in (2, 3):
         raise InvalidInputError(f"--scale is LOW:HIGH or LOW:HIGH:STEP, such as 1:5 or 0:120:5, not {text!r:.40}")
-    low, high, step = [*(number(part, "--scale") for part in parts), 1.0][:3]
+    expected = "LOW:HIGH or LOW:HIGH:STEP in numbers, such as 1:5 or 0:120:5"
+    low, high, step = [*(number(part, "--scale", expected) for part in parts), 1.0][:3]
     return Scale(low, high, step, other)
 
 

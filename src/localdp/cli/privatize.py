@@ -64,6 +64,11 @@ def command(
 
     survey = questionnaires.form_in(plan)
     if survey is not None:
+        if column is not None or unknown != "fail" or separator != ";":
+            raise InvalidInputError(
+                "a questionnaire reads the columns that are named like its questions, and has a cell for no answer: "
+                "leave out --column, --unknown and --separator"
+            )
         questionnaires.privatize(values, survey, out, header, force)
         return
     drop = one_of(unknown, "--unknown", UNKNOWN) == "drop"

@@ -89,6 +89,7 @@ def _typed(question: Any, value: Any) -> Any:
 def aggregate(reports: list[Path], survey: Questionnaire, out: Path, repeated: bool, force: bool) -> None:
     import typer
 
+    from localdp.cli.output import note
     from localdp.errors import InvalidInputError, PlanMismatchError
     from localdp.formats.atomic_write import check_writable
     from localdp.questionnaires import QuestionnaireAggregate
@@ -109,6 +110,11 @@ def aggregate(reports: list[Path], survey: Questionnaire, out: Path, repeated: b
         except PlanMismatchError:
             raise PlanMismatchError(f"{path} holds reports of another questionnaire than --plan") from None
     total.save(out)
+    if len(reports) > 1 and any(path.suffix.lower() == ".agg" for path in reports):
+        note(
+            "A saved aggregate of a questionnaire does not know which files it holds: name no reports that are in it "
+            "already, or the same people count twice."
+        )
     typer.echo(f"{out}: {total.n:,} reports in {len(survey.parts())} parts")
 
 
@@ -131,6 +137,8 @@ def tables_in(path: Path, wanted: str | None) -> tuple[Table, tuple[str, ...]] |
     if wanted is None:
         return result.table(), result.notes
     tables = result.tables()
+    turned = ",".join(reversed(wanted.split(",")))
+    wanted = turned if turned in tables else wanted
     if wanted not in tables:
         raise InvalidInputError(f"--table is one of {'; '.join(tables)}, not {wanted!r:.60}")
     return tables[wanted], result.notes

@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike
 
 from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
-from localdp.errors import DomainError, DoubtfulEstimateWarning, InvalidInputError
+from localdp.errors import DoubtfulEstimateWarning, InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.groups import group_deviation, group_quantity
+from localdp.estimate.labelled import in_order
 from localdp.estimate.observed import gaussian_noise, seen_by
-from localdp.estimate.stated_noise import noise_note, stated_variance
+from localdp.estimate.stated_noise import noise_note
 from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
@@ -36,7 +37,6 @@ from localdp.table import Table
 from localdp.types import Places, Progress, Vector
 from localdp.validation import (
     checked_counts,
-    checked_estimates,
     checked_excess_variance,
     checked_level,
     checked_list,
@@ -66,7 +66,8 @@ class Estimate(Frozen, Frequencies):
     `calibrate` does better. `zeroed` and `project` return copies with other frequencies; their intervals and
     probabilities still come from the unbiased estimates, which they keep as `origin`.
 
-    Made by `Aggregate.estimate`, or by hand from another library's estimates. `variance` is then what that library's
+    Made by `Aggregate.estimate`, or by hand from another library's estimates: a list in the order of the items, or a
+    dictionary or a pandas Series that is labelled with them. `variance` is then what that library's
     mechanism states, a list with one variance for each item where they differ, or "estimate" to estimate it from the
     lower half of the estimates. `total` is the sum of all frequencies: n unless another number is given, or None if it
     is not known, as where a user may hold several items. `notes` says where the estimates contradict their stated
@@ -93,20 +94,15 @@ class Estimate(Frozen, Frequencies):
     """The counts behind the estimates, and what is known of their law, if it is known."""
 
     def __post_init__(self) -> None:
-        self.frequencies = checked_estimates(self.frequencies)
+        self.frequencies, self.variance, self.domain = in_order(self.frequencies, self.variance, self.domain)
         self.n = checked_users(self.n)
         total: Any = self.total
         self.total = float(self.n) if isinstance(total, str) and total == "n" else checked_total(total)
-        self.variance = stated_variance(self.variance, self.frequencies)
         if self.probabilities is not None and not isinstance(self.variance, float):
             raise InvalidInputError(
                 "p* and q* determine one variance for all items: give either the probabilities or a variance for each"
             )
         self.excess_variance = checked_excess_variance(self.excess_variance)
-        domain = self.frequencies.size if self.domain is None else self.domain
-        self.domain = domain if isinstance(domain, Domain) else Domain(domain)
-        if self.domain.size != self.frequencies.size:
-            raise DomainError(f"{self.frequencies.size} estimates were given for a domain of {self.domain.size} items")
         self._freeze()
 
     @classmethod

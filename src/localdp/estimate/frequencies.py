@@ -15,7 +15,7 @@ import numpy as np
 
 from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
-from localdp.errors import InvalidInputError
+from localdp.errors import ImpureMechanismError, InvalidInputError
 from localdp.estimate import projections
 from localdp.estimate.groups import checked_groups, whole_numbers_within
 from localdp.estimate.thresholds import BETA, exact_threshold, shared_threshold, significance_threshold
@@ -33,6 +33,7 @@ INTERVALS = 0.9
 DISCOVERIES = 0.1
 """The share of false discoveries that rule "fdr" allows unless another is given."""
 
+_NAMED = "items named beforehand are items of the domain"
 _NOTICEABLE = 0.05  # relative difference of the exact and the Gaussian threshold
 _LEVELS_KEPT = 4  # levels of intervals that are remembered; each takes 160 MB at 10 million items
 
@@ -188,7 +189,7 @@ class Frequencies(Tabular, ABC):
             frequency, (low, high) = self.frequencies, self.interval(checked)
         else:
             names = list(items)
-            frequency, low, high = self.named_beforehand(self.domain.indices(names), checked)
+            frequency, low, high = self.named_beforehand(self.domain.places(names, _NAMED), checked)
             count = f"{len(names):,} item{'' if len(names) == 1 else 's'} named beforehand"
             title = f"{count} among {self.n:,} users, intervals of {checked:.0%}"
         columns = {"item": names, "frequency": frequency, "share": frequency / self.n, "low": low, "high": high}
@@ -295,7 +296,8 @@ class Frequencies(Tabular, ABC):
             return self.origin._remembered_interval(level)
         found = self._recent_intervals.get(level)
         if found is None:
-            found = self._interval(level)
+            low, high = self._interval(level)
+            found = np.minimum(low, high), np.maximum(low, high)  # rounding crosses the ends of the narrowest ones
             for side in found:
                 side.setflags(write=False)
             self._recent_intervals[level] = found
@@ -310,8 +312,14 @@ class Frequencies(Tabular, ABC):
 
     def _threshold(self, threshold: Any) -> float:
         """The threshold as a number of users."""
-        if threshold == "significance":
-            return self.significance_threshold()
+        if isinstance(threshold, str) and threshold == "significance":
+            try:
+                return self.significance_threshold()
+            except ImpureMechanismError as error:
+                raise ImpureMechanismError(
+                    "without raw estimates there is no significance threshold: give a threshold, as a number of users "
+                    f"or as a share of them such as '5%' ({error})"
+                ) from None
         if not isinstance(threshold, str):
             users = checked_threshold(threshold)
             if users < 0:

@@ -31,7 +31,8 @@ def checked_groups(groups: Any, domain: Domain) -> dict[str, Places]:
     for name, items in groups.items():
         if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise InvalidInputError(f"the items of the group {name!r:.40} must be a list, not {items!r:.40}")
-        found[str(name)] = np.unique(domain.indices(items if isinstance(items, np.ndarray) else list(items)))
+        listed = items if isinstance(items, np.ndarray) else list(items)
+        found[str(name)] = np.unique(domain.places(listed, f"the group {name!r:.40} has items of the domain"))
     return found
 
 

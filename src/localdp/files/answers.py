@@ -78,8 +78,7 @@ def answers(
 ) -> Iterator[Answers]:
     """Yield the answers to a question in a column, in pieces; those to `Choices` also from a file of transactions.
 
-    Items that the question does not list are left out, or with `known_only` an `UnknownItemError` gives the row. A
-    question with a layout of its own decides itself what it takes.
+    What the question does not take is left out, or with `known_only` an `UnknownItemError` gives the row.
     """
     transactions = Path(path).suffix.lower() == TRANSACTIONS
     if transactions and question.layout != "sets":
@@ -95,8 +94,35 @@ def answers(
             yield Answers(OneEach(known), people_left_out=found.size - known.size)
     else:
         file_format = format_of(path).with_header(header)
+        row = 1
         for values, _ in file_format.values(checked_regular_file(path, DataFileError), column, progress):
-            yield Answers(question.read(values))
+            refused = _refused(question, values)
+            if refused and known_only:
+                why = str(_refusal(question, values)).partition("; ")[0]
+                raise UnknownItemError(f"{why}, the first in row {row + refused[0]} {file_format.below}of {path}")
+            row += len(values)
+            out = set(refused)
+            kept = [value for place, value in enumerate(values) if place not in out] if out else values
+            yield Answers(question.read(kept), people_left_out=len(refused))
+
+
+def _refusal(question: Question, values: list[Any]) -> UnknownItemError | None:
+    """Why the question does not take these values; None if it does."""
+    try:
+        question.read(values)
+    except UnknownItemError as error:
+        return error
+    return None
+
+
+def _refused(question: Question, values: list[Any]) -> list[int]:
+    """The places of the values that the question does not take, found by halving."""
+    if _refusal(question, values) is None:
+        return []
+    half = len(values) // 2
+    if not half:
+        return [0]
+    return [*_refused(question, values[:half]), *(half + place for place in _refused(question, values[half:]))]
 
 
 def _why_unknown(value: Any, domain: Domain) -> str:

@@ -215,7 +215,8 @@ def _after_header(
     """The rows below the names of the columns, and these names: 1, 2 and so on if the file has none."""
     names = next(reader, [])
     if not any(names):
-        raise DataFileError(f"{path} is empty: a CSV file begins with the names of its columns")
+        shown = "standard input" if str(path) == "-" else path
+        raise DataFileError(f"{shown} is empty: a CSV file begins with the names of its columns")
     if header is False:
         return chain([names], reader), [str(place) for place in range(1, len(names) + 1)]
     if len(set(names)) != len(names):

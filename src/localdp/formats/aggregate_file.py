@@ -39,7 +39,7 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], NDArray[np.int64]]:
     `name` is what errors call it.
     """
     if not data.startswith(_MAGIC):
-        raise ArchiveError(f"{name} is not a saved aggregate")
+        raise ArchiveError(f"{name} is not a saved aggregate; `localdp aggregate` makes one from reports")
     content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if hashlib.sha256(content).digest() != digest:
         raise ArchiveError(f"{name} was cut short or altered since it was saved: its checksum does not match")

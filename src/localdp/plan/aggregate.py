@@ -11,7 +11,7 @@ from localdp.errors import ArchiveError, EmptyError, InvalidInputError, LocalDPE
 from localdp.formats import aggregate_file
 from localdp.plan.reports import Reports
 from localdp.types import Counts, Progress
-from localdp.validation import checked_counts, checked_users
+from localdp.validation import checked_counts, checked_users, shown
 
 if TYPE_CHECKING:
     from localdp.estimate import Estimate
@@ -36,6 +36,8 @@ class Aggregate:
     """
 
     def __init__(self, plan: Plan, counts: Counts | None = None, n: int = 0) -> None:
+        if not hasattr(plan, "mechanism"):
+            raise InvalidInputError(f"an aggregate is made for a plan, not for {shown(plan)}")
         self.plan = plan
         self.n = checked_users(n, least=0)
         size = plan.mechanism.outcomes
@@ -151,6 +153,11 @@ class Aggregate:
         from localdp.plan.plan import Plan
 
         header, counts = aggregate_file.unpack(data, name)
+        if isinstance(header, dict) and "questionnaire" in header:
+            raise ArchiveError(
+                f"{name} is the aggregate of a questionnaire, and that of one question is expected: `localdp estimate` "
+                "shows its tables, and localdp.questionnaires.QuestionnaireAggregate.load reads it"
+            )
         if not isinstance(header, dict) or set(header) - {"sources"} != {"n", "plan"}:
             raise ArchiveError(f"{name} is not a usable aggregate: its header has other keys than n, plan and sources")
         sources = header.get("sources", [])

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,13 @@ class FittedPrior(ABC):
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "parameters": dict(self.parameters)}  # a mapping proxy cannot be pickled or copied
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))
+        self.__post_init__()
 
     @abstractmethod
     def log_mass(self, k: Vector) -> Vector:

@@ -21,6 +21,7 @@ from localdp.validation import check_no_table, shown
 
 # Python and JavaScript read such a text as the same number. Both know more ways to write one, and differ there.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_WITH_COMMA = re.compile(r"[+-]?[0-9][0-9.]{0,40},[0-9][0-9,.]{0,40}")
 _LONGEST = 400  # characters of a number: float() takes quadratic time for whole numbers of any length
 
 
@@ -45,6 +46,15 @@ def numbers_of(values: Any) -> Vector:
         except OverflowError:
             pass  # a whole number of hundreds of digits, which is taken one by one below
     return np.array([number_of(value) for value in listed], np.float64)
+
+
+def has_comma(values: Any) -> bool:
+    """Whether one of these values is a number that is written with a comma, which is not read as a number.
+
+    >>> has_comma(["1.5", "1,5"]), has_comma(["1.5", "yes, of course"])
+    (True, False)
+    """
+    return any(isinstance(value, str) and _WITH_COMMA.fullmatch(value.strip()) for value in values)
 
 
 def number_of(value: Any) -> float:

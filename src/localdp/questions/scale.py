@@ -13,7 +13,7 @@ from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.held import Held, OneEach
 from localdp.items import Item
 from localdp.questions.base import NO_ANSWER, Question, Words
-from localdp.questions.numbers import numbers_of
+from localdp.questions.numbers import has_comma, numbers_of
 from localdp.types import Vector
 from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
@@ -54,12 +54,14 @@ class Scale(Question):
             raise InvalidInputError(
                 f"the ends of a scale have at most 15 digits, unlike {shown(low)} and {shown(high)}"
             )
-        if first >= last or width <= 0 or (last - first) % width:
-            raise InvalidInputError(
-                f"a scale goes up from low to high in equal steps, such as Scale(0, 120, step=5), not from {low} to "
-                f"{high} in steps of {step}"
-            )
         self.low, self.high, self.step = (_plain(number) for number, _ in ends)
+        if first >= last or width <= 0 or (last - first) % width:
+            left = (last - first) % width if 0 < width < last - first else 0
+            hint = f"; a step ends at {_plain((last - left) / unit)}" if left else ""
+            raise InvalidInputError(
+                f"a scale goes up from low to high in equal steps, such as Scale(0, 120, step=5), not from {self.low} "
+                f"to {self.high} in steps of {self.step}{hint}"
+            )
         self.whole = width == unit and first % unit == 0
         """Whether the cells are whole numbers. Otherwise they are bins."""
         self.ordered = (last - first) // width + self.whole
@@ -94,10 +96,11 @@ class Scale(Question):
         missing = np.isnan(numbers)
         if missing.any() and self.other is None:
             count = int(missing.sum())
+            commas = " (numbers have a decimal point, and no commas)" if has_comma(values) else ""
             raise UnknownItemError(
-                f"{count:,} of {numbers.size:,} values {'is' if count == 1 else 'are'} missing or no number; give the "
-                f"scale a cell for them, as in Scale({self.low}, {self.high}, other='no answer'). Leaving such users "
-                "out would tell that they have none"
+                f"{count:,} of {numbers.size:,} values {'is' if count == 1 else 'are'} missing or no number{commas}; "
+                f"give the scale a cell for them, as in Scale({self.low}, {self.high}, other='no answer'). Leaving "
+                "such users out would tell that they have none"
             )
         places = np.clip(np.searchsorted(self.starts, numbers, side="right") - 1, 0, self.ordered - 1)
         return OneEach(np.where(missing, self.ordered, places).astype(np.int64))

@@ -41,7 +41,8 @@ class Ordered(Structure):
         if not isinstance(circular, bool | np.bool_):
             raise InvalidInputError(f"circular is True or False, not {circular!r:.40}")
         self.circular = bool(circular)
-        self.apart = apart if apart == 0 else checked_amount(apart, LARGEST_SIZE, "the number of cells apart")
+        what = "the number of cells apart, unless it is 0,"
+        self.apart = apart if apart == 0 else checked_amount(apart, LARGEST_SIZE, what)
 
     def precision(self, cells: int) -> Matrix:
         """Second differences, squared; of two cells, the first difference."""
@@ -51,6 +52,8 @@ class Ordered(Structure):
         return cells - self.apart
 
     def check(self, cells: int) -> None:
+        if self.apart >= cells:
+            raise InvalidInputError(f"{self.apart} cells are to stand apart from the order, and there are only {cells}")
         super().check(cells - self.apart)
 
     def grounds(self, cells: int) -> tuple[Ground, ...]:
