@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localdp.collector.fields import OF_PLAN
+from localdp.collector.fields import OF_DISCOVERY, OF_PLAN
 from localdp.collector.fields import TERMS as OF_TERMS
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.settings import Settings
@@ -64,11 +64,7 @@ def _sets(given: dict[str, Any], settings: Settings) -> Study:
 
 KINDS: Mapping[str, Asked] = {
     "plan": Asked((*OF_PLAN, "plan", "name"), (), _plan),
-    "discovery": Asked(
-        ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
-        ("epsilon", "users"),
-        lambda given, _: Discovery(**given),
-    ),
+    "discovery": Asked((*OF_DISCOVERY,), ("epsilon", "users"), lambda given, _: Discovery(**given)),
     "questionnaire": Asked(FIELDS, ("questions", "epsilon"), lambda given, _: described(given)),
     "sets": Asked(
         ("items", "size", "other", "epsilon", "users", "top", "largest", "name"), ("epsilon", "users"), _sets
@@ -160,10 +156,7 @@ def requested_plan(body: Any, settings: Settings) -> tuple[Plan, Terms]:
     """The plan and the terms that a request for a plan alone asks for; a `Problem` that says what cannot be used."""
     if not isinstance(body, dict):
         raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
-    unknown = sorted(set(body) - {*OF_PLAN, *OF_TERMS, "plan"})
-    if unknown:
-        known = ", ".join(("plan", *OF_PLAN, *OF_TERMS))
-        raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
+    check_fields(body, ("plan", *OF_PLAN, *OF_TERMS), "collection")
     try:
         plan = _plan_in(body, settings)
     except Problem:
