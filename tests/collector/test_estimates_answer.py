@@ -28,7 +28,8 @@ def aggregate():
 def answered(aggregate, query=None, suspect=0):
     """The answer about all of these reports, as a collector makes it, beside so many that look forged."""
     query, n = query or EstimatesQuery(), aggregate.n
-    return EstimatesAnswer(query, fit(aggregate, query.prior), Released(1, n, n + suspect, suspect, 0))
+    fitted = fit(aggregate, query.prior, reports=query.reports_per_person)
+    return EstimatesAnswer(query, fitted, Released(1, n, n + suspect, suspect, 0))
 
 
 def _document(aggregate, **parameters):

@@ -72,6 +72,17 @@ def panels(edges: Vector, points: int) -> Quadrature:
     return Quadrature((middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel())
 
 
+def cut_at(breaks: Vector | None, edges: Vector) -> Vector:
+    """Ascending edges, and the breaks between the first and the last of them.
+
+    >>> cut_at(np.array([0.5, 7.0]), np.array([0.0, 1.0, 2.0])).tolist()
+    [0.0, 0.5, 1.0, 2.0]
+    """
+    if breaks is None:
+        return edges
+    return np.unique(np.concatenate([edges, breaks[(breaks > edges[0]) & (breaks < edges[-1])]]))
+
+
 def logarithmic(first: int, last: int, step: float = 0.35) -> Quadrature:
     """A quadrature for the sum of a prior over first..last: whole numbers, then panels of equal width in log k.
 
