@@ -75,7 +75,7 @@ class LinearHashingTwice(Chain, LinearLocalHashing):
 
     def _again(self, first: SymbolResponse) -> int:
         """The largest `again_truth` with which one report is private enough."""
-        return min(first.again(self.requested_once), 2**self.width - 1)
+        return min(first.again(self.requested_once), (1 << self.width) - 1)
 
     @property
     def ratio_once(self) -> Fraction:
