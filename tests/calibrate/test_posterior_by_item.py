@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from localdp.calibrate.choice import posterior_of
 from localdp.calibrate.known_total import FARTHEST
 from localdp.calibrate.posterior import Posterior
-from localdp.calibrate.posterior_by_item import MOST_CLASSES, PosteriorByItem, posterior_of
+from localdp.calibrate.posterior_by_item import MOST_CLASSES, PosteriorByItem
 from localdp.priors import Bulk, Fixed, Gaussian, Noise, NoiseByItem, Observations, PowerLaw, Smooth, observations_of
 
 N = 2_000

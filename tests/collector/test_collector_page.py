@@ -8,7 +8,7 @@ import pytest
 from paths import DOCS, ROOT
 
 from localdp.collector.fields import OF_PLAN
-from localdp.collector.requests import KINDS, TERMS
+from localdp.collector.requests import KINDS, OF_STUDY
 from localdp.collector.routes import ROUTES
 from localdp.errors import WireCode
 
@@ -33,5 +33,5 @@ def test_every_code_is_on_the_page():
 
 def test_every_field_of_a_plan_and_of_every_other_study_is_on_the_page():
     of_studies = {field for asked in KINDS.values() for field in asked.fields}
-    for field in (*OF_PLAN, "plan", *TERMS, *of_studies, *KINDS, "kind", "document"):
+    for field in (*OF_PLAN, "plan", *OF_STUDY, *of_studies, *KINDS, "kind", "document"):
         assert f"`{field}`" in PAGE

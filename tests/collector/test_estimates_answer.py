@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import localdp as ldp
-from localdp.collector.answers.estimates import answer_estimates
+from localdp.collector.answers.estimates import EstimatesAnswer
 from localdp.collector.answers.fitted import Remembering, fit, merged
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
@@ -25,9 +25,15 @@ def aggregate():
     return ldp.Plan(ITEMS, "oue", 2.0).simulate([5_000, 3_000, 1_500, 400, 100], seed=3)
 
 
+def answered(aggregate, query=None, suspect=0):
+    """The answer about all of these reports, as a collector makes it, beside so many that look forged."""
+    query, n = query or EstimatesQuery(), aggregate.n
+    fitted = fit(aggregate, query.prior, reports=query.reports_per_person)
+    return EstimatesAnswer(query, fitted, Released(1, n, n + suspect, suspect, 0))
+
+
 def _document(aggregate, **parameters):
-    answer = answer_estimates(aggregate, EstimatesQuery.read(parameters))
-    return json.loads(answer.rendered("json").body)
+    return json.loads(answered(aggregate, EstimatesQuery.read(parameters)).rendered("json").body)
 
 
 def test_the_document_has_the_numbers_of_the_library(aggregate):
@@ -68,7 +74,7 @@ def test_reports_of_the_same_people_are_not_those_of_more_people():
 
 
 def test_all_formats_hold_the_same_table(aggregate):
-    answers = {kind: answer_estimates(aggregate, EstimatesQuery(format=kind)) for kind in ("json", "csv", "arrow")}
+    answers = {kind: answered(aggregate, EstimatesQuery(format=kind)) for kind in ("json", "csv", "arrow")}
     items = json.loads(answers["json"].rendered("json").body)["items"]
     rows = list(csv.reader(io.StringIO(answers["csv"].rendered("csv").body.decode())))
     assert rows[0] == [*items, "note"]
@@ -100,7 +106,7 @@ def test_top_and_threshold_narrow_the_answer(aggregate):
     assert found["hitters"]["rule"] == "fdr 0.2"
     assert found["hitters"]["items"]["item"] == calibrated.heavy_hitters("10%", fdr=0.2).items
     assert any("Rule fdr" in note for note in found["notes"])
-    table = answer_estimates(aggregate, EstimatesQuery(threshold="10%", format="csv")).table()
+    table = answered(aggregate, EstimatesQuery(threshold="10%", format="csv")).table()
     assert list(table["item"]) == calibrated.heavy_hitters("10%").items
 
 
@@ -112,10 +118,10 @@ def test_a_numbered_domain_keeps_its_numbers():
 
 def test_nothing_is_released_below_the_minimum(aggregate):
     with pytest.raises(TooFewReportsError, match=r"there are 10,000 reports .* released from 10,001 on"):
-        answer_estimates(aggregate, minimum=10_001)
-    assert answer_estimates(aggregate, minimum=10_000).fitted.n == 10_000
+        Released.all_of(aggregate.n, 10_001).check()
+    Released.all_of(aggregate.n, 10_000).check()
     with pytest.raises(TooFewReportsError, match="there are no reports"):
-        answer_estimates(ldp.Aggregate(aggregate.plan), minimum=0)
+        Released.all_of(0, 0).check()
 
 
 def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate):
@@ -123,18 +129,13 @@ def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate)
     forged = ldp.Aggregate(plan, aggregate.counts + 500, aggregate.n + 500)
     document = _document(forged)
     assert any("reports may be forged" in warning for warning in document["warnings"])
-    answer = answer_estimates(aggregate, released=Released(1, 10_000, 10_003, 3, 0))
+    answer = answered(aggregate, suspect=3)
     (warning,) = answer.warnings
     assert warning.startswith("3 reports look forged, and are left out; suspects=in counts those that are released")
     assert warning.endswith("Together they can add at most 6.94 users to one item")
     document = answer.content()
     assert document["suspect_reports"] == 3
     assert (document["released"]["n_without_suspects"], document["released"]["n_with_suspects"]) == (10_000, 10_003)
-
-
-def test_a_fit_that_was_kept_is_used(aggregate):
-    kept = fit(aggregate, "power-law")
-    assert answer_estimates(aggregate, EstimatesQuery(prior="power-law"), fitted=kept).fitted is kept
 
 
 def test_merging_leaves_the_parts_as_they_are(aggregate):
@@ -153,7 +154,7 @@ def test_an_answer_about_41270_items_is_valid_json_of_moderate_size():
     held = (2_000_000 / (np.arange(d) + 10)).astype(np.int64)
     n, mechanism = int(held.sum()), plan.mechanism
     counts = rng.binomial(held, mechanism.p_star) + rng.binomial(n - held, mechanism.q_star)
-    body = answer_estimates(ldp.Aggregate(plan, counts, n), EstimatesQuery(prior="power-law")).rendered("json").body
+    body = answered(ldp.Aggregate(plan, counts, n), EstimatesQuery(prior="power-law")).rendered("json").body
     items = json.loads(body)["items"]
     assert {len(column) for column in items.values()} == {d}
     assert len(body) < 110 * d

@@ -11,6 +11,12 @@ import numpy as np
 
 from localdp.types import Vector
 
+SLACK = 1e-9
+"""An interpolated bound may miss a whole number by this much.
+
+It is subtracted before rounding up (added before rounding down), so that 5.0000000001 does not become 6.
+"""
+
 _ROUNDING = 1e-12  # sums of probabilities may fall short of a level by rounding alone
 
 

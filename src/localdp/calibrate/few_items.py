@@ -24,8 +24,6 @@ DOUBT = 0.4
 """Deviations of the noise: an interval reaches at least so far from 0 and from the total, since no estimate can tell an
 item that nobody holds from one with a few holders."""
 
-_SLACK = 1e-9  # so that rounding errors do not carry a bound to the next whole number
-
 
 class FewItems(Frozen, AnyPosterior):
     """The posteriors of few items with these noises and estimates, whose frequencies add up to the total.
@@ -68,7 +66,7 @@ class FewItems(Frozen, AnyPosterior):
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this probability."""
         pairs = self._read(lambda total, k: cumulative.shortest_interval(total, k, level))
-        low, high = np.floor(np.maximum(pairs[:, 0], 0.0) + _SLACK), np.ceil(pairs[:, 1] - _SLACK)
+        low, high = np.floor(np.maximum(pairs[:, 0], 0.0) + cumulative.SLACK), np.ceil(pairs[:, 1] - cumulative.SLACK)
         doubt = DOUBT * np.array([noise.deviation for noise in self._noises])
         high = np.clip(np.maximum(high, np.ceil(doubt)), 0.0, float(self.prior.n))
         low = np.maximum(np.minimum(low, np.floor(self._total - doubt)), 0.0)
@@ -77,7 +75,7 @@ class FewItems(Frozen, AnyPosterior):
     def quantiles(self, level: float) -> Vector:
         """For every item, the smallest frequency that the true one does not exceed with this probability."""
         found = self._read(lambda total, k: (cumulative.quantile(total, k, level),))[:, 0]
-        return np.ceil(found - _SLACK) + 0.0
+        return np.ceil(found - cumulative.SLACK) + 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
         """The quantile of each of these items at its own level; items ascend and may be repeated."""

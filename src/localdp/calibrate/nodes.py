@@ -20,7 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT_UP_TO, SMOOTH_SCALE, Quadrature, growing_edges, panels, whole_numbers
+from localdp.kernels.quadrature import (
+    EXACT_UP_TO,
+    SMOOTH_SCALE,
+    Quadrature,
+    cut_at,
+    growing_edges,
+    panels,
+    whole_numbers,
+)
 from localdp.priors.base import FittedPrior
 from localdp.priors.cells import CellPrior
 from localdp.priors.fitting.noise import Noise
@@ -83,9 +91,7 @@ def _in_cells(prior: CellPrior, noise: Noise, estimates: Vector, span: Span, bre
     used = int(np.searchsorted(ends, noise.core + NOISE_REACH * noise.deviation_at(noise.core)))
     if prior.cells.widths[: used + 1].max() > max(1.0, noise.deviation / 2):
         return _heavy_tailed(prior, noise, estimates, span, breaks)  # the prior was fitted under more noise than this
-    edges = np.append(-0.5, ends[: used + 1] + 0.5)
-    inside = breaks[(breaks > edges[0]) & (breaks < edges[-1])]
-    edges = np.unique(np.concatenate([edges, inside]))
+    edges = cut_at(breaks, np.append(-0.5, ends[: used + 1] + 0.5))
     single = np.diff(edges) == 1
     whole = edges[1:][single] - 0.5
     wide = panels(edges, 2)
@@ -142,12 +148,12 @@ def _light_tailed(prior: FittedPrior, noise: Noise, estimates: Vector, span: Spa
         return Quadrature.join(*parts, *_windows(prior, noise, estimates, span, covered, breaks))
     else:
         fine = 2 + int(2 * (bulk[1] - bulk[0]) / min(width, noise.deviation))
-        parts.append(_panels_between(np.linspace(bulk[0], bulk[1], fine), breaks))
+        parts.append(panels(cut_at(breaks, np.linspace(bulk[0], bulk[1], fine)), _POINTS))
     top = min(end, max(bulk[1], span[1] + NOISE_REACH * noise.deviation_at(prior.n)))
     for low, high in ((covered, bulk[0]), (bulk[1], top)):
         if high > low:
             step = max(min(noise.deviation, 4 * width), (high - low) / _MOST_PANELS, 1e-9)
-            parts.append(_panels_between(np.linspace(low, high, 2 + int((high - low) / step)), breaks))
+            parts.append(panels(cut_at(breaks, np.linspace(low, high, 2 + int((high - low) / step))), _POINTS))
     return Quadrature.join(*parts)
 
 
@@ -162,14 +168,8 @@ def _stretch(begin: float, end: float, noise: Noise, breaks: Vector, largest: fl
         parts.append(whole_numbers(first, int(largest)))
         end = first - 0.5
     if end > begin:
-        parts.append(_panels_between(growing_edges(begin, end, noise.deviation_at(begin)), breaks))
+        parts.append(panels(cut_at(breaks, growing_edges(begin, end, noise.deviation_at(begin))), _POINTS))
     return parts
-
-
-def _panels_between(edges: Vector, breaks: Vector) -> Quadrature:
-    """Panels between ascending edges and at the breaks among them."""
-    inside = breaks[(breaks > edges[0]) & (breaks < edges[-1])]
-    return panels(np.unique(np.concatenate([edges, inside])), _POINTS)
 
 
 def _union(low: Vector, high: Vector) -> Iterator[Span]:

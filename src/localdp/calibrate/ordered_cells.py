@@ -72,6 +72,7 @@ class OrderedCells:
 
         @cache
         def up_to(cell: int) -> Quantity:
+            # People up to this cell, less the share of all: 0 or more from the cell on in which the percentile lies.
             weights = np.where(np.arange(self.starts.size) <= cell, 1 - share, -share)
             return self.linear(self._weights(weights), level)
 
@@ -113,7 +114,7 @@ class OrderedCells:
 
 def _chance_of_no_less(found: Quantity, limit: float) -> float:
     """The chance that a quantity is at least `limit`."""
-    above = found.value - limit
+    above = found.value - limit  # as if Gaussian, with the spread that the interval has on the side of the limit
     spread = (found.value - found.low) if above >= 0 else (found.high - found.value)
     return float(ndtr(ndtri((1 + found.level) / 2) * above / spread)) if spread > 0 else float(above >= 0)
 
@@ -140,6 +141,7 @@ def ratio(linear: Linear, top: Vector, bottom: Vector, level: float, width: floa
         return None
     value = above.value / below.value
 
+    # The interval holds each r for which that of L(top - r bottom) holds 0 (Fieller). Newton's method finds its ends.
     def end(side: Callable[[Quantity], float]) -> float:
         at = value
         for _ in range(_STEPS):

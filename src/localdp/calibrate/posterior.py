@@ -40,9 +40,6 @@ _LOWEST = -10.0  # where the grid begins, in deviations; it ends at CORE_DEVIATI
 _TOLERANCE = 1e-7  # relative error of a cubic at the middle of its cell
 _ROWS = 4096  # estimates handled together, at most
 _CHUNK = 1 << 20  # numbers in the matrix of their posteriors, at most: 8 MB
-# An interpolated bound may miss a whole number by this much. It is subtracted before rounding up (added before rounding
-# down), so that 5.0000000001 does not become 6.
-_SLACK = 1e-9
 _MANY = 5_000  # quantiles; for more, estimates are rounded to the grid
 _MOST_JUMPING = 10_000  # items near jumps that are computed one by one, at most
 _JUMP = 0.2  # deviations of the noise that a result may change by within a cell, before it counts as a jump
@@ -155,8 +152,8 @@ class Posterior(Frozen, AnyPosterior):
             return cumulative.shortest_interval(total, k, level)
 
         low, high = self._for_items(lambda x: self._from_cumulative(x, interval))
-        low = np.floor(np.maximum(low, 0.0) + _SLACK)
-        high = np.ceil(np.minimum(high, float(self.prior.n)) - _SLACK) + 0.0  # turns -0.0 into 0.0
+        low = np.floor(np.maximum(low, 0.0) + cumulative.SLACK)
+        high = np.ceil(np.minimum(high, float(self.prior.n)) - cumulative.SLACK) + 0.0  # turns -0.0 into 0.0
         if self._pull is not None and self._total is not None:
             reach = ndtri((1 + level) / 2) * self.noise.deviation_at(self._total)
             high = np.where(self.estimates + reach >= self._total, max(self._total, 0.0), high)
@@ -170,7 +167,7 @@ class Posterior(Frozen, AnyPosterior):
             return found, found
 
         found = self._for_items(lambda x: self._from_cumulative(x, twice))[0]
-        return np.ceil(found - _SLACK) + 0.0  # turns -0.0 into 0.0
+        return np.ceil(found - cumulative.SLACK) + 0.0  # turns -0.0 into 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
         """The quantile of each of these items at its own level, rounded to whole frequencies.

@@ -14,14 +14,11 @@ from collections.abc import Callable
 import numpy as np
 
 from localdp.calibrate.base import AnyPosterior, Quantity
-from localdp.calibrate.few_items import FewItems
 from localdp.calibrate.known_total import MOST_ADDED_UP, Pull, adding_up, pull_towards
 from localdp.calibrate.posterior import Posterior
 from localdp.calibrate.sums import classes_of, weighted_sum
 from localdp.frozen import Frozen
 from localdp.priors.base import FittedPrior
-from localdp.priors.divisions import DivisionsPrior, noises_of
-from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem
 from localdp.types import Places, Vector
 
@@ -38,7 +35,7 @@ class _ClassPosterior(Posterior):
 class PosteriorByItem(Frozen, AnyPosterior):
     """The posteriors of items with these estimates under a prior and a noise that differs by item.
 
-    >>> from localdp.priors import Fixed, Observations
+    >>> from localdp.priors import Fixed, Noise, Observations
     >>> estimates, noise = np.array([14.0, 14.0]), NoiseByItem(np.array([16.0, 400.0]))
     >>> prior = Fixed([10, 20]).fit(Observations(estimates, Noise(16.0), n=30, known_total=None))
     >>> PosteriorByItem(prior, noise, estimates).means().round(2).tolist()
@@ -135,20 +132,3 @@ class PosteriorByItem(Frozen, AnyPosterior):
             for whole, own in zip(found, answers, strict=True):
                 whole[part.items] = own
         return found
-
-
-def posterior_of(
-    prior: FittedPrior, noise: Noise | NoiseByItem, estimates: Vector, total: float | None
-) -> AnyPosterior:
-    """The posteriors of items with these estimates, for noise that may differ by item."""
-    if isinstance(prior, DivisionsPrior) and total is not None and prior.items == estimates.size:
-        usable = noise.usable(prior.n)
-        found = FewItems(prior, noises_of(usable, estimates.size), estimates, total)
-        if found.reliable:
-            return found
-    if isinstance(noise, Noise):
-        return Posterior(prior, noise, estimates, total=total)
-    classes = noise.classes(MOST_CLASSES)
-    if len(classes) == 1:
-        return Posterior(prior, classes[0].noise, estimates, total=total)
-    return PosteriorByItem(prior, noise, estimates, total=total)

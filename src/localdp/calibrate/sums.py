@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import logsumexp, ndtr
 
 from localdp.calibrate.base import Quantity
+from localdp.calibrate.known_total import FARTHEST
 from localdp.calibrate.two_levels import Block, Sums, TwoLevels
 from localdp.types import Places, Vector
 
@@ -38,7 +39,6 @@ RATIOS = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4])
 RATIO_WEIGHTS = np.append(0.4, np.full(RATIOS.size - 1, 0.6 / (RATIOS.size - 1)))
 """The values of r, and their weights before anything is seen."""
 
-_FARTHEST = 2.5  # the total pulls no harder than from this many deviations away
 _STEPS = 60  # of the bisection for a quantile
 
 
@@ -64,7 +64,7 @@ def weighted_sum(blocks: Sequence[Block], classes: int, total: float | None, lev
         pairs = [(float(one.mean[0]), float(one.covariance[0, 0]) + _level_doubt(blocks, one)) for one in sums]
     else:
         centre, most = raw.given(total, np.inf)
-        pairs = [one.given(total, _FARTHEST) for one in sums]
+        pairs = [one.given(total, FARTHEST) for one in sums]
     means, variances = np.array(pairs).T
     calibrated = float(scales @ means)
     variance = float(scales @ (np.clip(variances, 0.0, most) + (means - calibrated) ** 2))

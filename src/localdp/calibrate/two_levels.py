@@ -137,6 +137,7 @@ class TwoLevels:
         curvature = np.array(turned) / (2 * step)
         values, directions = np.linalg.eigh((curvature + curvature.T) / 2)
         values = np.maximum(values, scale**-2)  # the prior of b alone has this curvature
+        # The prior of the two parts of b has the density 1 / (2 pi scale^2) at 0; Laplace's 2 pi cancels that one.
         log_evidence = -float(found.fun) - 0.5 * float(np.log(values).sum()) - 2 * np.log(scale)
         return b, log_evidence, (directions / np.sqrt(values)).T
 

@@ -16,7 +16,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from localdp.collector.answers.difference import DifferenceAnswer
-from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer, answer_estimates
+from localdp.collector.answers.estimates import EstimatesAnswer, SegmentsAnswer
 from localdp.collector.answers.fitted import Fitted, Remembering, merged
 from localdp.collector.answers.history import answer_history
 from localdp.collector.answers.prior import answer_prior
@@ -83,7 +83,7 @@ class Answering:
                 fitted = self._fit(counted[label], query.prior, others if others.n else None, query.reports_per_person)
             n = counted[label].n
             released = replace(seen.released, shown=n, shown_with=n, suspect=0, held_back=0)
-            made.append((label, answer_estimates(counted[label], query, fitted=fitted, released=released)))
+            made.append((label, EstimatesAnswer(query, fitted, released)))
         waiting = tuple(label for label in collection.terms.segments if label not in counted)
         return SegmentsAnswer(tuple(made), waiting)
 
@@ -92,7 +92,7 @@ class Answering:
         whole, released = self._whole(collection, query)
         with self._one_at_a_time[collection.id]:
             fitted = self._fit(whole, query.prior, reports=query.reports_per_person)
-        return answer_estimates(whole, query, fitted=fitted, released=released)
+        return EstimatesAnswer(query, fitted, released)
 
     def _whole(self, collection: Collection, query: EstimatesQuery) -> tuple[Aggregate, Released]:
         """The counts of a range of days, of which some must be released; and the numbers behind them."""

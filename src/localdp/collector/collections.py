@@ -53,12 +53,6 @@ class Collection:
     def where(self) -> Where:
         return Where(self.id, self.part)
 
-    def state(self, now: float) -> str:
-        """`planned`, `open` or `closed`."""
-        if self.closed is not None or now >= self.ends:
-            return "closed"
-        return "planned" if now < self.begins else "open"
-
 
 class Collections:
     """The parts of all collections, kept in memory. What another collector closes is noticed by `refresh`."""

@@ -190,3 +190,20 @@ OF_PLAN: dict[str, Any] = {
     "set_size": SET_SIZE,
 }
 """What it can say of the plan."""
+OF_DISCOVERY: dict[str, Any] = {
+    "epsilon": EPSILON,
+    "users": {"type": "integer", "minimum": 100, "description": "About how many people will take part."},
+    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
+    "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
+    "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
+    "alphabet": {"type": "string", "description": "All characters that texts have."},
+    "examples": {"type": "array", "items": TEXT, "description": "Public texts that the code of texts is shaped by."},
+    "known": {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "description": "Public values, such as a dictionary, that need not be found bit by bit.",
+    },
+    "rounds": {"type": "integer", "minimum": 1, "maximum": 24},
+    "name": {"type": "string", "description": "Tells discoveries apart that are otherwise alike."},
+}
+"""What it can say of a discovery."""

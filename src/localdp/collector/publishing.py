@@ -23,7 +23,7 @@ from typing import Any
 
 from localdp.collector.answers.queries import DifferenceQuery
 from localdp.collector.answers.results import FlatRow, as_text, flat_rows
-from localdp.collector.collections import iso_moment
+from localdp.collector.collections import day_of, iso_moment
 from localdp.collector.results import Results
 from localdp.collector.storage import Database, aggregates, published
 from localdp.collector.storage.collections import PLAN
@@ -167,4 +167,4 @@ def _called(kept: Kept) -> str:
 
 def _week(now: float) -> int:
     """The number of the week of a moment; weeks begin on Mondays, in UTC."""
-    return (date(1970, 1, 1).toordinal() + int(now // 86_400) - 1) // 7
+    return (date(1970, 1, 1).toordinal() + day_of(now) - 1) // 7

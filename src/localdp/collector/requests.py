@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localdp.collector.fields import OF_PLAN
-from localdp.collector.fields import TERMS as OF_TERMS
+from localdp.collector.fields import OF_DISCOVERY, OF_PLAN, TERMS
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.settings import Settings
 from localdp.collector.studies import StudyTerms
@@ -28,7 +27,7 @@ from localdp.sets import Survey
 from localdp.studies import Single, Study, study_in
 from localdp.validation import shown
 
-TERMS = (*OF_TERMS, "automatic")
+OF_STUDY = (*TERMS, "automatic")
 """What can be said of every study beside what it asks."""
 
 
@@ -64,11 +63,7 @@ def _sets(given: dict[str, Any], settings: Settings) -> Study:
 
 KINDS: Mapping[str, Asked] = {
     "plan": Asked((*OF_PLAN, "plan", "name"), (), _plan),
-    "discovery": Asked(
-        ("epsilon", "users", "top", "bits", "most_bytes", "alphabet", "examples", "known", "rounds", "name"),
-        ("epsilon", "users"),
-        lambda given, _: Discovery(**given),
-    ),
+    "discovery": Asked((*OF_DISCOVERY,), ("epsilon", "users"), lambda given, _: Discovery(**given)),
     "questionnaire": Asked(FIELDS, ("questions", "epsilon"), lambda given, _: described(given)),
     "sets": Asked(
         ("items", "size", "other", "epsilon", "users", "top", "largest", "name"), ("epsilon", "users"), _sets
@@ -83,7 +78,7 @@ def requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
         example = '{"kind": "sets", "items": ["tea", "milk"], "epsilon": 2, "users": 10000}'
         raise invalid(f'a study is asked for by a JSON object with a "kind" or a "document", such as {example}')
     if body.get("document") is not None:
-        check_fields(body, ("document", *TERMS), "study that is given by its document")
+        check_fields(body, ("document", *OF_STUDY), "study that is given by its document")
         study = _in_document(body["document"], settings)
     else:
         kind = body["kind"]
@@ -96,7 +91,7 @@ def requested(body: Any, settings: Settings) -> tuple[Study, Terms]:
 def made(kind: str, body: dict[str, Any], settings: Settings) -> Study:
     """The study of this kind that a request asks for, beside terms."""
     asked = KINDS[kind]
-    check_fields(body, (*asked.fields, *TERMS), f"study of the kind {kind}")
+    check_fields(body, (*asked.fields, *OF_STUDY), f"study of the kind {kind}")
     given = {name: body[name] for name in asked.fields if body.get(name) is not None}
     missing = [name for name in asked.needs if name not in given]
     if missing:
@@ -160,10 +155,7 @@ def requested_plan(body: Any, settings: Settings) -> tuple[Plan, Terms]:
     """The plan and the terms that a request for a plan alone asks for; a `Problem` that says what cannot be used."""
     if not isinstance(body, dict):
         raise invalid('a collection is asked for by a JSON object, such as {"items": ["tea", "coffee"], "epsilon": 1}')
-    unknown = sorted(set(body) - {*OF_PLAN, *OF_TERMS, "plan"})
-    if unknown:
-        known = ", ".join(("plan", *OF_PLAN, *OF_TERMS))
-        raise invalid(f"{shown(unknown[0])} is not a field of a collection; there are {known}")
+    check_fields(body, ("plan", *OF_PLAN, *TERMS), "collection")
     try:
         plan = _plan_in(body, settings)
     except Problem:

@@ -84,6 +84,7 @@ class Book:
     @cached_property
     def words(self) -> dict[bytes, tuple[int, int]]:
         """The code word of each symbol, and its length."""
+        # A canonical code: each word is the one before it plus 1, filled with zeros. So the lengths tell all words.
         found, word, size = {}, 0, 0
         for place in sorted(range(len(self.symbols)), key=lambda place: (self.lengths[place], place)):
             word <<= self.lengths[place] - size
@@ -126,7 +127,7 @@ class Book:
             if not symbol:
                 return number, length
             start += len(symbol)
-            for _ in range(self.missing(symbol)):
+            for _ in range(self.missing(symbol)):  # in UTF-8, six bits of such a byte say something
                 number, length, start = number << 6 | text[start] & 63, length + 6, start + 1
 
     def is_written_so(self, symbols: Sequence[bytes], text: bytes) -> bool:

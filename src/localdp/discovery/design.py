@@ -100,16 +100,16 @@ class Design:
         return cls(shares, bits, reach)
 
 
-def split_bits(total: int, rounds: int, top: int = 1, cells: int = CELLS) -> tuple[int, ...] | None:
+def split_bits(total: int, rounds: int, top: int = 1) -> tuple[int, ...] | None:
     """The bits of each round: as many as possible in the first, the rest evenly; None if a round cannot hold them."""
-    first = min(total, (cells - 1).bit_length() - 1)
+    first = min(total, (CELLS - 1).bit_length() - 1)
     if rounds == 1:
         return (first,) if first == total else None
     rest, others = total - first, rounds - 1
     if rest < others:
         return None
     later = tuple(rest // others + (place < rest % others) for place in range(others))
-    return (first, *later) if (cells - 1) >> later[0] >= max(_CERTAIN, 2 * top) else None
+    return (first, *later) if (CELLS - 1) >> later[0] >= max(_CERTAIN, 2 * top) else None
 
 
 def error(

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from localdp.calibrate.base import AnyPosterior, Quantity
-from localdp.calibrate.posterior_by_item import posterior_of
+from localdp.calibrate.choice import posterior_of
 from localdp.calibrate.unknown_total import widened
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError

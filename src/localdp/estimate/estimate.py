@@ -32,7 +32,7 @@ from localdp.estimate.total import adds_up_by_itself, sum_note, sum_score
 from localdp.frozen import Frozen
 from localdp.hitters.rules import benjamini_hochberg
 from localdp.items import Item
-from localdp.kernels.debias import debias
+from localdp.mechanisms.observation import Observation, Supported
 from localdp.table import Table
 from localdp.types import Places, Progress, Vector
 from localdp.validation import (
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from localdp.estimate.asked import Asked
     from localdp.estimate.calibrated import Calibrated
     from localdp.estimate.combined import Combined
-    from localdp.mechanisms.observation import Observation
     from localdp.priors import FittedPrior, GoodnessOfFit, Prior, Rank
     from localdp.structures import Structure
 
@@ -124,13 +123,14 @@ class Estimate(Frozen, Frequencies):
         if not q < p or float(p - q) < 1e-300:
             raise InvalidInputError(f"p* must be larger than q*, but {float(p):g} and {float(q):g} were given")
         users = checked_users(n)
+        seen = Supported(checked_counts(counts, users), users, p, q)
         return cls(
-            debias(checked_counts(counts, users), users, p, q),
+            seen.frequencies,
             n=users,
-            variance=float(users * q * (1 - q) / (p - q) ** 2),
+            variance=seen.variance,
             domain=domain,  # type: ignore[arg-type]
-            excess_variance=float((1 - p - q) / (p - q)),
-            probabilities=(float(p), float(q)),
+            excess_variance=seen.excess_variance,
+            probabilities=seen.probabilities,
         )
 
     @property

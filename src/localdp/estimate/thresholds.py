@@ -132,15 +132,15 @@ def smallest_detected(
     return smallest_true(detected, 0, users + 1, guess)
 
 
-def smallest_passing(limit: float, variance: float, excess_variance: float = 0.0, chance: float = SEEN) -> float:
-    """The number of holders with which an estimate with Gaussian noise exceeds a limit with this chance.
+def smallest_passing(limit: float, variance: float, excess_variance: float = 0.0) -> float:
+    """The number of holders with which an estimate with Gaussian noise exceeds a limit with the chance `SEEN`.
 
     It is the larger f with (f - limit)^2 = z^2 (variance + f excess_variance), where Phi(z) is the chance.
 
     >>> round(smallest_passing(limit=38.9, variance=100.0), 1)
     51.7
     """
-    squared = _NORMAL.inv_cdf(checked_level(chance, "a chance of detection")) ** 2
+    squared = _NORMAL.inv_cdf(SEEN) ** 2
     middle = limit + squared * excess_variance / 2
     return middle + math.sqrt(max(middle**2 - limit**2 + squared * variance, 0.0))
 

@@ -72,7 +72,18 @@ def panels(edges: Vector, points: int) -> Quadrature:
     return Quadrature((middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel())
 
 
-def logarithmic(first: int, last: int, step: float = 0.35, points: int = 8) -> Quadrature:
+def cut_at(breaks: Vector | None, edges: Vector) -> Vector:
+    """Ascending edges, and the breaks between the first and the last of them.
+
+    >>> cut_at(np.array([0.5, 7.0]), np.array([0.0, 1.0, 2.0])).tolist()
+    [0.0, 0.5, 1.0, 2.0]
+    """
+    if breaks is None:
+        return edges
+    return np.unique(np.concatenate([edges, breaks[(breaks > edges[0]) & (breaks < edges[-1])]]))
+
+
+def logarithmic(first: int, last: int, step: float = 0.35) -> Quadrature:
     """A quadrature for the sum of a prior over first..last: whole numbers, then panels of equal width in log k.
 
     It is for sums without noise, where a power law is the steepest function; `step` is the widest panel in log k.
@@ -82,7 +93,7 @@ def logarithmic(first: int, last: int, step: float = 0.35, points: int = 8) -> Q
     if last > exact:
         start, stop = np.log(exact + 0.5), np.log(last + 0.5)
         edges = np.linspace(start, stop, 1 + max(1, int(np.ceil((stop - start) / step))))
-        in_log = panels(edges, points)
+        in_log = panels(edges, 8)
         k = np.exp(in_log.nodes)
         parts.append(Quadrature(k, in_log.weights * k))  # dk = k d(log k)
     return Quadrature.join(*parts)

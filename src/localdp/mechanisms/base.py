@@ -270,10 +270,7 @@ class Mechanism(AskedAgain, Laws):
     @cached_property
     def excess_variance(self) -> float:
         """The variance that each holder of an item adds to the item's estimate: (1 - p* - q*) / (p* - q*)."""
-        if not self.pure:
-            return self._of_one_user.excess_variance
-        p, q = self._exact_pair
-        return float((1 - p - q) / (p - q))
+        return (self._by_pair(1) if self.pure else self._of_one_user).excess_variance
 
     @property
     def makes_permanent(self) -> Mechanism:
@@ -297,13 +294,11 @@ class Mechanism(AskedAgain, Laws):
         """
         if not self.pure:
             return n * float(np.mean(self._of_one_user.variance))
-        return float(n * self._variance_per_user)
+        return self._by_pair(n).variance
 
-    @cached_property
-    def _variance_per_user(self) -> Fraction:
-        """q*(1-q*) / (p*-q*)^2, exactly."""
-        p, q = self._exact_pair
-        return q * (1 - q) / (p - q) ** 2
+    def _by_pair(self, n: int) -> Supported:
+        """What p* and q* alone say about n reports. Of the paper's formulas, only the estimates need the counts."""
+        return Supported(np.zeros(0, np.int64), n, *self._exact_pair)
 
     @cached_property
     def _of_one_user(self) -> Observation:

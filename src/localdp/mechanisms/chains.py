@@ -245,16 +245,12 @@ class RandomizedResponseTwice(Chain, RandomizedResponse):
 
     def configure(self) -> None:
         self.first = RandomizedResponse(self.size, self.requested_epsilon, self.width)
-        truth, whole = self.first.response.truth, 2**self.width
-        most = thresholds.exp_below(self.requested_once)
-        # Of SymbolResponse, the t that is private enough; it is divided by t1 here, and rounded down only once.
-        again = thresholds.rounded_down((most - 1) / (most + self.size - 1) * Fraction(whole, truth or 1), self.width)
+        again, whole = self.first.response.again(self.requested_once), 2**self.width
         if again >= whole:
             self._refuse_once(self.first.ratio)
             again = whole - 1
         self.second = SymbolResponse(self.size, again, self.width)
-        # The law of a report, out of 2^(2 width): the truth with probability t1 t2, otherwise any item.
-        self.response = SymbolResponse(self.size, truth * again, 2 * self.width)
+        self.response = self.first.response.then(again)
 
     @property
     def ratio_once(self) -> Fraction:

@@ -34,7 +34,6 @@ from localdp.formats import bitstrings
 from localdp.mechanisms.chains import Chain
 from localdp.mechanisms.linear_hashing import LinearLocalHashing
 from localdp.mechanisms.symbol_response import SymbolResponse
-from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Indices, Rows, Words
 
@@ -70,16 +69,13 @@ class LinearHashingTwice(Chain, LinearLocalHashing):
         self.second = SymbolResponse(self.response.symbols, self._again(self.first.response), self.width)
 
     def _together(self, bits: int) -> SymbolResponse:
-        """The law of one report with symbols of so many bits: the truth with probability t1 t2, out of 2^(2 width)."""
+        """The law of one report with symbols of so many bits."""
         first = SymbolResponse.private(1 << bits, self.requested_epsilon, self.width)
-        return SymbolResponse(first.symbols, first.truth * self._again(first), 2 * self.width)
+        return first.then(self._again(first))
 
     def _again(self, first: SymbolResponse) -> int:
         """The largest `again_truth` with which one report is private enough."""
-        more, whole = thresholds.exp_below(self.requested_once) - 1, 2**self.width
-        share = more / (more + first.symbols)
-        again = thresholds.rounded_down(share * Fraction(whole, first.truth or 1), self.width)
-        return int(min(again, whole - 1))
+        return min(first.again(self.requested_once), (1 << self.width) - 1)
 
     @property
     def ratio_once(self) -> Fraction:

@@ -51,7 +51,7 @@ def choose_ordered(kinds: tuple[Make, ...], size: int, epsilon: float, ordered: 
     return Choice(chosen, tuple(sorted(candidates, key=price.__getitem__)), best)
 
 
-def distribution_error(mechanism: Mechanism, ordered: int, users: int = USERS) -> float:
+def distribution_error(mechanism: Mechanism, ordered: int) -> float:
     """The expected error of the distribution function: the root of its mean squared deviation, as a share.
 
     >>> from localdp.mechanisms.unary import OptimizedUnary
@@ -60,7 +60,7 @@ def distribution_error(mechanism: Mechanism, ordered: int, users: int = USERS) -
     """
     cells = min(ordered, _COARSE)
     sums = np.tril(np.ones((cells, cells)))
-    return math.sqrt(float(np.trace(sums @ left_over(mechanism, ordered, users) @ sums.T)) / cells)
+    return math.sqrt(float(np.trace(sums @ left_over(mechanism, ordered, USERS) @ sums.T)) / cells)
 
 
 def left_over(mechanism: Mechanism, ordered: int, users: int) -> Vector:

@@ -59,6 +59,19 @@ class SymbolResponse:
         """e^epsilon as realised."""
         return self.kept / self.other
 
+    def again(self, epsilon: float) -> int:
+        """The largest truth of a second response, made from this one, with which a report is epsilon-private.
+
+        It is 2^width or more if this one alone is so private.
+        """
+        more = thresholds.exp_below(epsilon) - 1
+        both = more / (more + self.symbols)  # the t of both together, which is t1 t2 and rounded down only once
+        return thresholds.rounded_down(both * Fraction(2**self.width, self.truth or 1), self.width)
+
+    def then(self, again: int) -> SymbolResponse:
+        """The law of a second response, made from this one: the truth with probability t1 t2, otherwise any symbol."""
+        return SymbolResponse(self.symbols, self.truth * again, 2 * self.width)
+
     def perturb(self, symbols: Words, source: Entropy) -> Words:
         """The reported symbol for each true symbol. Draws the same randomness whatever the symbols are."""
         truthful = source.integers(symbols.size) < self.truth

@@ -86,6 +86,7 @@ def placed(
         f = np.exp(at)
         return np.asarray(-0.5 * ((at - centre) ** 2 * sure + (y - f) ** 2 * precise))
 
+    # A Gaussian falls by 1/2 within a deviation. Two corrections find where this density has fallen by as much.
     top, first = height(mode), 1 / np.sqrt(bend)
     widths = []
     for direction in (-1.0, 1.0):

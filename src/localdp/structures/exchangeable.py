@@ -14,7 +14,8 @@ from statistics import NormalDist
 import numpy as np
 
 from localdp.calibrate.base import AnyPosterior
-from localdp.calibrate.posterior_by_item import MOST_CLASSES, posterior_of
+from localdp.calibrate.choice import posterior_of
+from localdp.calibrate.posterior_by_item import MOST_CLASSES
 from localdp.errors import InvalidInputError
 from localdp.priors import CellPrior, FittedPrior, Noise, NoiseByItem, Observations
 from localdp.priors.explained import Explained

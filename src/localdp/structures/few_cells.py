@@ -68,6 +68,7 @@ class SummedPart(Part):
         some = round(_FROM_PRIOR * uniform.shape[0])
         for size in (some, uniform.shape[0]):
             normal = ndtri(uniform[:size, 1:])
+            # A Gaussian point over the root of a chi-square, which the first coordinate draws, is a Student one.
             student = normal * np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:size, :1])))
             first = round(_FROM_PRIOR * size)
             factor = np.asarray(_WIDER * np.linalg.cholesky(spread), np.float64)

@@ -204,7 +204,7 @@ class _Banded:
             next_to = np.zeros((inverse.shape[0], b, b))  # Q_I,I+1
             for row in range(b):
                 for column in range(row + 1):
-                    away = b - row + column
+                    away = b - row + column  # the band has Q[j + away, j] at [away, j], and j is this row of block I
                     stored = padded[away, row::b]
                     next_to[:, row, column] = np.where(np.arange(stored.size) < inverse.shape[0] - 1, stored, 0.0)
             crossing = -np.linalg.solve(forward[:-1], next_to[:-1] @ inverse[1:])

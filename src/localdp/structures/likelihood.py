@@ -60,8 +60,7 @@ class CellLikelihood(Likelihood):
         """The log-likelihood of single cells at frequencies f (a row for each cell), up to a constant for each."""
         y = self.estimates[rows]
         if isinstance(self.noise, NoiseByItem):
-            own = self.noise.variances[rows][:, None]
-            variance = np.maximum(own + self.noise.excess * f, 0.1 * own)
+            variance = self.noise.variance_of(rows, f)
             return np.asarray(-0.5 * (y[:, None] - f) ** 2 / variance - 0.5 * np.log(variance))
         return self.noise.log_likelihood(y, f)
 
@@ -84,8 +83,7 @@ class CellLikelihood(Likelihood):
 
     def _variances(self, f: Vector, rows: Rows = slice(None)) -> Vector:
         if isinstance(self.noise, NoiseByItem):
-            own = self.noise.variances[rows]
-            return np.maximum(own + self.noise.excess * f, 0.1 * own)
+            return self.noise.variance_of(rows, f)
         return np.broadcast_to(self.noise.variance_at(f), f.shape)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, gammaincinv, ndtri
 
 from localdp.calibrate.base import AnyPosterior, Quantity
+from localdp.calibrate.cumulative import SLACK
 from localdp.frozen import Frozen
 from localdp.structures.few_cells import FEW
 from localdp.structures.likelihood import Rows
@@ -18,7 +19,6 @@ from localdp.types import Places, Vector
 
 _LEAST_SHAPE = 0.15  # of the gamma law of a sum near its bound
 _CHUNK = 1 << 22  # numbers handled together, at most
-_SLACK = 1e-9  # a bound that misses a whole number by this much is that whole number
 
 
 class StructuredPosterior(Frozen, AnyPosterior):
@@ -43,14 +43,14 @@ class StructuredPosterior(Frozen, AnyPosterior):
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         low, high = self._row_by_row(lambda cells: cells.shortest(level))
-        low = np.floor(low + _SLACK)
-        return np.where(low <= 1, 0.0, low), np.minimum(np.ceil(high - _SLACK), self.most) + 0.0
+        low = np.floor(low + SLACK)
+        return np.where(low <= 1, 0.0, low), np.minimum(np.ceil(high - SLACK), self.most) + 0.0
 
     def quantiles(self, level: float) -> Vector:
         def found(cells: Marginals) -> tuple[Vector]:
             return (cells.quantiles(np.full(cells.values.shape[0], level)),)
 
-        return np.ceil(self._row_by_row(found)[0] - _SLACK) + 0.0
+        return np.ceil(self._row_by_row(found)[0] - SLACK) + 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
         asked, starts, counts = np.unique(items, return_index=True, return_counts=True)

@@ -102,6 +102,7 @@ def averaged(
                     step = direction * (length if axis < strengths else 1)
                     while (there := value(_moved(here, axis, step))) > best:
                         here, best, improved = _moved(here, axis, step), there, True
+    # One step farther only behind points that matter well: behind the others, hardly any would.
     for point in list(_around(here)):
         if value(point) > best - MATTERS / 2:
             for further in _around(point):

@@ -2,7 +2,7 @@
 
 | asked | read | answered |
 |---|---|---|
-| estimates of a range of days | `EstimatesQuery.read(parameters)` | `answer_estimates(aggregate, query)` |
+| estimates of a range of days | `EstimatesQuery.read(parameters)` | `EstimatesAnswer(query, fitted, released)` |
 | the same for each segment | `by` of the same query | `SegmentsAnswer` |
 | how items moved | `HistoryQuery.read(parameters)` | `answer_history(plan, blocks, query, minimum)` |
 | what changed between two ranges | `DifferenceQuery.read(parameters)` | `DifferenceAnswer(...)` |
@@ -10,6 +10,5 @@
 | how far the plan has come | | `ProgressAnswer(plan, reports, minimum, ...)` |
 
 The first four have `content()`, a JSON value in which arrays stand for lists, `table()`, and `rendered(format)`, which
-gives the bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers:
-hand it in as `fit=`, or what it gives as `fitted=`.
+gives the bytes. Fitting a prior takes most of the time. `Remembering()` is a `fit` that remembers.
 """

@@ -10,13 +10,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from localdp.calibrate.base import Quantity
-from localdp.collector.answers.fitted import Fitted, fit
+from localdp.collector.answers.fitted import Fitted
 from localdp.collector.answers.queries import EstimatesQuery
 from localdp.collector.answers.released import Released
 from localdp.collector.answers.rendering import Answer, one, plain
 from localdp.forgery.fake_users import in_users
 from localdp.hitters import HeavyHitters
-from localdp.plan import Aggregate
 from localdp.table import Table
 from localdp.types import Places
 
@@ -30,6 +29,14 @@ class EstimatesAnswer(Answer):
 
     Reports that looked forged when they came in are left out, unless the query asks for them; the answer says how many
     there are.
+
+    >>> from localdp import Plan
+    >>> from localdp.collector.answers.fitted import fit
+    >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
+    >>> released = Released.all_of(aggregate.n, minimum=100)
+    >>> answer = EstimatesAnswer(EstimatesQuery.read({"top": "1"}), fit(aggregate), released)
+    >>> answer.content()["top"]["items"]["item"]
+    ['tea']
     """
 
     query: EstimatesQuery
@@ -149,30 +156,6 @@ class EstimatesAnswer(Answer):
 
 def figure(found: Quantity) -> dict[str, float | None]:
     return {"value": one(found.value), "low": one(found.low), "high": one(found.high)}
-
-
-def answer_estimates(
-    aggregate: Aggregate,
-    query: EstimatesQuery | None = None,
-    *,
-    minimum: int = 1,
-    fitted: Fitted | None = None,
-    released: Released | None = None,
-) -> EstimatesAnswer:
-    """Answer a query about the reports of one range of days.
-
-    Fewer reports than `minimum` are a `TooFewReportsError`, and nothing is estimated. `fitted` is what `fit` gave for
-    the same aggregate and prior before, if it was kept. `released` says which reports the aggregate has, and which not.
-
-    >>> from localdp import Plan
-    >>> aggregate = Plan(["tea", "milk"], epsilon=2.0).simulate([700, 300], seed=1)
-    >>> answer = answer_estimates(aggregate, EstimatesQuery.read({"top": "1"}), minimum=100)
-    >>> answer.content()["top"]["items"]["item"]
-    ['tea']
-    """
-    asked, shown = query or EstimatesQuery(), released or Released.all_of(aggregate.n, minimum)
-    shown.check()
-    return EstimatesAnswer(asked, fitted or fit(aggregate, asked.prior, reports=asked.reports_per_person), shown)
 
 
 @dataclass(frozen=True, eq=False)

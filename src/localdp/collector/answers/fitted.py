@@ -14,6 +14,7 @@ from threading import Lock
 import numpy as np
 
 from localdp.collector.answers.rendering import shares, users
+from localdp.collector.fields import FLAT_COLUMNS
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.plan import Aggregate, Plan
@@ -21,8 +22,7 @@ from localdp.structures import Like
 from localdp.types import Places, Vector
 
 RAW = ("raw", "raw_std_error")
-CALIBRATED = ("frequency", "low", "high", "share", "share_low", "share_high")
-NUMBERS = (*RAW, *CALIBRATED)
+NUMBERS = (*RAW, *FLAT_COLUMNS)
 """The columns of `Fitted.numbers`; some mechanisms have no raw ones."""
 
 _MOST_ITEMS = 4_000_000  # of all results that are remembered
@@ -55,7 +55,7 @@ class Fitted:
         low, high = (side[chosen] for side in calibrated.interval(level))
         frequency = calibrated.frequencies[chosen]
         columns = (users(frequency), low, high, *(shares(some, self.n) for some in (frequency, low, high)))
-        return {**(self._raw(chosen) if self.has_raw else {}), **dict(zip(CALIBRATED, columns, strict=True))}
+        return {**(self._raw(chosen) if self.has_raw else {}), **dict(zip(FLAT_COLUMNS, columns, strict=True))}
 
     def named(self, level: float, places: Places | None = None) -> dict[str, Vector]:
         """Shares and intervals that hold for items that somebody had in mind before looking."""

@@ -17,7 +17,7 @@ from starlette.types import Scope
 from localdp.collector.answers.queries import LEVEL
 from localdp.collector.answers.results import FoundAnswer
 from localdp.collector.collections import Collection, iso_moment
-from localdp.collector.fields import EPSILON, FORMAT, TABLES, TERMS, TEXT, Parameter, record
+from localdp.collector.fields import FORMAT, OF_DISCOVERY, TABLES, TERMS, TEXT, Parameter, record
 from localdp.collector.problems import Problem, invalid, unknown_discovery
 from localdp.collector.requests import KINDS, check_fields, made, terms_of
 from localdp.collector.routes import uploads
@@ -200,28 +200,11 @@ _TERMS = {
     **{name: TERMS[name] for name in ("title", "question", "write_token")},
     "automatic": {"type": "boolean", "default": False, "description": "End a round as soon as it has its reports."},
 }
-OF_DISCOVERY: dict[str, Any] = {
-    "epsilon": EPSILON,
-    "users": {"type": "integer", "minimum": 100, "description": "About how many people will take part."},
-    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
-    "bits": {"type": "integer", "minimum": 1, "maximum": 64, "description": "Values are keys of so many bits."},
-    "most_bytes": {"type": "integer", "minimum": 1, "description": "Values are texts of at most so many bytes."},
-    "alphabet": {"type": "string", "description": "All characters that texts have."},
-    "examples": {"type": "array", "items": TEXT, "description": "Public texts that the code of texts is shaped by."},
-    "known": {
-        "type": "array",
-        "items": {"type": ["string", "integer"]},
-        "description": "Public values, such as a dictionary, that need not be found bit by bit.",
-    },
-    "rounds": {"type": "integer", "minimum": 1, "maximum": 24},
-    "name": {"type": "string", "description": "Tells discoveries apart that are otherwise alike."},
-    **_TERMS,
-}
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
     "required": ["epsilon", "users"],
-    "properties": OF_DISCOVERY,
+    "properties": {**OF_DISCOVERY, **_TERMS},
 }
 _DISCOVERY = record(
     ("fingerprint", "short", "state", "epsilon", "users", "top", "round", "rounds"),

@@ -102,7 +102,7 @@ def described(service: Service, collection: Collection) -> dict[str, Any]:
         "id": collection.name,
         "fingerprint": collection.plan.fingerprint,
         "short": collection.plan.fingerprint[:SHORT],
-        "state": "closed" if closed is not None else collection.state(time.time()),
+        "state": "closed" if closed is not None else collection.terms.state(time.time()),
         "created": iso_moment(collection.created),
         "closed": None if closed is None else iso_moment(closed),
         **asdict(collection.terms),

@@ -13,12 +13,12 @@ from starlette.types import Scope
 
 from localdp.collector.answers.results import ResultAnswer
 from localdp.collector.collections import Collection, iso_moment
-from localdp.collector.fields import FORMAT, ORIGIN, TERMS, TEXT, TEXT_OR_NOT, Parameter, record
+from localdp.collector.fields import FORMAT, OF_DISCOVERY, ORIGIN, TERMS, TEXT, TEXT_OR_NOT, Parameter, record
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.requests import KINDS, requested
 from localdp.collector.routes import uploads
-from localdp.collector.routes.discoveries import DOCUMENT, OF_DISCOVERY, RESULT
-from localdp.collector.routes.plans import BODY as OF_PLAN
+from localdp.collector.routes.discoveries import DOCUMENT, RESULT
+from localdp.collector.routes.plans import BODY
 from localdp.collector.routes.route import Route, json_body, json_response, tagged
 from localdp.collector.service import Service
 from localdp.collector.storage.collections import SHORT
@@ -224,7 +224,7 @@ _ONLY_HERE = {
 REQUEST = {
     "type": "object",
     "additionalProperties": False,
-    "properties": {**OF_DISCOVERY, **OF_PLAN, **_ONLY_HERE},
+    "properties": {**OF_DISCOVERY, **BODY, **_ONLY_HERE},
 }
 PART = record(
     ("key", "fingerprint", "under_way", "reports", "needed", "closed"),

@@ -24,6 +24,7 @@ from localdp.collector.routes.route import Endpoint, Route, authorization_in, au
 from localdp.collector.service import Service
 from localdp.collector.storage.database import NewUpload
 from localdp.collector.storage.uploads import key_of
+from localdp.collector.terms import DAY
 from localdp.collector.tokens import check_limit
 from localdp.collector.writer import QueueFullError
 from localdp.formats.batch import HEADER_BYTES, measured
@@ -144,7 +145,7 @@ def check_open(collection: Collection, now: float) -> None:
         raise closed()
     if now < collection.begins:
         # Not 409: a device may keep its report until then.
-        seconds = min(86_400, int(collection.begins - now) + 1)
+        seconds = min(DAY, int(collection.begins - now) + 1)
         raise Problem(403, "plan-not-open", "this plan does not take reports yet", {"Retry-After": str(seconds)})
 
 

@@ -83,9 +83,9 @@ class NoiseByItem:
         least = HALF_A_PERSON if self.excess > 0 else NEGLIGIBLE
         return NoiseByItem(np.clip(self.variances, least**2, (1e6 * n) ** 2), self.excess)
 
-    def variance_of(self, items: Places, k: Vector) -> Vector:
-        """The variances of these items if their true frequencies are k."""
-        own = self.variances[items]
+    def variance_of(self, items: Places | slice, k: Vector) -> Vector:
+        """The variances of these items if their true frequencies are k, which may have a row for each item."""
+        own = self.variances[items].reshape(-1, *(1,) * (k.ndim - 1))
         return np.maximum(own + self.excess * k, 0.1 * own)
 
     def classes(self, most: int) -> tuple[NoiseClass, ...]:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, growing_edges, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, growing_edges, panels, whole_numbers
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.types import Places, Vector
 
@@ -145,10 +145,7 @@ class Observations:
         parts = [whole_numbers(first, max(first, exact))]
         stop = min(self.n + 0.5, self.cut + NOISE_REACH * deviation)
         if stop > exact + 0.5:
-            edges = growing_edges(exact + 0.5, stop, deviation)
-            if breaks is not None:
-                edges = np.unique(np.concatenate([edges, breaks[(breaks > exact + 0.5) & (breaks < stop)]]))
-            parts.append(panels(edges, 4))
+            parts.append(panels(cut_at(breaks, growing_edges(exact + 0.5, stop, deviation)), 4))
         return Quadrature.join(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:

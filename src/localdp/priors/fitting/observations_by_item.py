@@ -25,7 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, growing_edges, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, growing_edges, panels, whole_numbers
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem, NoiseClass
 from localdp.priors.fitting.observations import Observations, Scale, on_grid
@@ -174,9 +174,7 @@ class ObservationsByItem(Observations):
                 edges = np.append(edges, growing_edges(start, stop, deviation)[1:])
                 start = stop
         if edges.size > 1:
-            if breaks is not None:
-                edges = np.unique(np.concatenate([edges, breaks[(breaks > edges[0]) & (breaks < edges[-1])]]))
-            parts.append(panels(edges, 4))
+            parts.append(panels(cut_at(breaks, edges), 4))
         return Quadrature.join(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, panels, whole_numbers
+from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, panels, whole_numbers
 from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH, Observations
@@ -82,9 +82,7 @@ class SharedCounts(Observations):
             step = 0.5 * np.sqrt((1 - self.share) / self.share)
             start, end = np.sqrt(exact + 0.5), np.sqrt(stop)
             edges = np.linspace(start, end, 2 + int((end - start) / max(step, 1e-3))) ** 2
-            if breaks is not None:
-                edges = np.unique(np.concatenate([edges, breaks[(breaks > edges[0]) & (breaks < edges[-1])]]))
-            parts.append(panels(edges, 4))
+            parts.append(panels(cut_at(breaks, edges), 4))
         return Quadrature.join(*parts)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
