@@ -19,6 +19,13 @@ def test_the_error_of_the_mean_is_about_that_of_the_result(scale, users):
     assert "the mean will be known to about" in str(advice)
 
 
+def test_whole_numbers_are_as_far_apart_as_bins_are_wide():
+    """A rating from 1 to 5 has the errors of five bins of one; they were once those of four fifths of it."""
+    ratings, bins = (ldp.advise(scale, 300, epsilon=1.0) for scale in (ldp.Scale(1, 5), ldp.Scale(0, 2.5, step=0.5)))
+    assert ratings.mean_error == pytest.approx(2 * bins.mean_error)
+    assert ratings.median_error == pytest.approx(2 * bins.median_error)
+
+
 def test_more_people_and_a_larger_epsilon_help():
     scale = ldp.Scale(1, 50)
     few, many, open_ = (ldp.advise(scale, n, epsilon=e) for n, e in ((1_000, 1.0), (100_000, 1.0), (1_000, 4.0)))

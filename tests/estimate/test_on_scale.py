@@ -58,6 +58,9 @@ def test_whole_numbers_are_included_at_both_ends():
     assert cal.percentile(50).value == 4
     with pytest.raises(InvalidInputError, match=r"cuts a cell of the scale at 2\.5"):
         cal.share_between(2.5, 4)
+    for ends in ((6, 9), (-3, 0)):
+        with pytest.raises(InvalidInputError, match="lies outside of the scale, which goes from 1 to 5"):
+            cal.share_between(*ends)
     for percent in (0, 100, -1, np.nan, "half"):
         with pytest.raises(InvalidInputError, match="a percentile is"):
             cal.percentile(percent)

@@ -75,7 +75,9 @@ class ScaleAdvice:
 
     def _errors(self, made: Mechanism) -> tuple[float, float]:
         left = left_over(made, self.scale.ordered, self.users)
-        cells, width = len(left), float(self.scale.ends[-1] - self.scale.starts[0])
+        middles = (self.scale.starts + self.scale.ends) / 2
+        # Whole numbers are as far apart as bins are wide, so from 1 to 5 there are five steps and not four.
+        cells, width = len(left), float(np.ptp(middles)) * middles.size / (middles.size - 1)
         places = (np.arange(cells) + 0.5) / cells * width
         half = (np.arange(cells) < cells // 2).astype(np.float64)
         mean, up_to = (math.sqrt(max(float(weights @ left @ weights), 0.0)) for weights in (places, half))

@@ -92,6 +92,11 @@ class Placed:
         if math.isnan(first) or math.isnan(last) or first > last:
             raise InvalidInputError(f"{sentence} that is not smaller, not from {shown(low)} to {shown(high)}")
         begin, end = self._begins(first), self._ends(last)
+        if first > self.ends[-1] or last < self.starts[0]:
+            raise InvalidInputError(
+                f"the range from {first:g} to {last:g} lies outside of the scale, which goes from {self.starts[0]:g} "
+                f"to {self.ends[-1]:g}: people beyond its ends were counted as the ends"
+            )
         if begin is None or end is None or begin > end:
             cut = first if begin is None else last
             raise InvalidInputError(

@@ -43,7 +43,7 @@ def choose_ordered(kinds: tuple[Make, ...], size: int, epsilon: float, ordered: 
     price = {one: _price(one, ordered) for one in candidates}
     chosen = min(candidates, key=price.__getitem__)
     pure = min((one for one in candidates if one.pure), key=price.__getitem__)
-    where = f"for {ordered:,} ordered cells at epsilon {epsilon:g}"
+    where = f"for {ordered:,} ordered cells at epsilon {epsilon:g} and {USERS:,} people"
     best = f"{chosen.name}: shares of ranges, means and percentiles are expected to be most accurate with it {where}"
     if not chosen.pure:
         times = distribution_error(pure, ordered) / distribution_error(chosen, ordered)
