@@ -31,7 +31,7 @@ from localdp.types import Vector
 KINDS = 6
 """How many kinds of people the model has."""
 
-MAIN, WITHIN = 2.0, (1.0, 4.0)
+MAIN, WITHIN = 2.0, (1.0, 0.3, 4.0)
 """The deviations of a, and those of b that are tried, as logarithms: kinds of people may differ a little or a lot."""
 
 FREEDOM = 2.0
