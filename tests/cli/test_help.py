@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 from command import localdp
 
 import localdp as ldp
+from localdp.cli import main
 
 COMMANDS = (
     *("demo", "advise", "plan", "privatize", "report", "aggregate", "estimate", "hitters", "serve", "reproduce"),
@@ -46,6 +49,19 @@ def test_help_loads_nothing_heavy(tmp_path):
     loaded = set(shown.stdout.rpartition("LOADED")[2].split())
     heavy = {"scipy", "numba", "matplotlib", "jinja2", "pandas", "pyarrow", "cryptography"}
     assert not (heavy | {"sqlite3", "starlette", "uvicorn"}) & loaded
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "1"), ("3", "3")])
+def test_commands_compute_with_one_thread_of_blas_unless_told(monkeypatch, given, kept):
+    """Several threads for small matrices are many times the work while other programs run."""
+    seen = []
+    monkeypatch.setattr("localdp.cli.app.run", lambda: seen.append(os.environ["OPENBLAS_NUM_THREADS"]))
+    monkeypatch.setattr("localdp.cli.signals.quiet_while_importing", nullcontext)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    main()
+    assert seen == [kept]
 
 
 def test_nothing_asked_shows_the_help(tmp_path):

@@ -36,7 +36,11 @@ def result():
         "sex": ldp.Choice(["m", "f"]),
     }
     survey = ldp.Questionnaire(questions, epsilon=4.0, cross=[("diet", "stars"), ("diet", "sex")], users=PEOPLE)
-    return survey.simulate(_answers(), seed=1).calibrate()
+    found = survey.simulate(_answers(), seed=1).calibrate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("localdp.questionnaires.result.draw", partial(draws.draw, draws=16))
+        assert found._draws  # made here, with so few draws
+    return found
 
 
 def test_tables_are_near_the_truth(result):
@@ -157,9 +161,9 @@ def test_raking_keeps_odds_ratios_and_reaches_the_margins():
 def test_the_test_of_independence_keeps_its_level(epsilon, monkeypatch):
     """Of 200 null runs at 5%, 28 or more are rejected with a probability of 1e-6.
 
-    A p-value from 999 simulations at most keeps its level too; more would only tell 0.001 from 0.0001.
+    A p-value from 199 simulations keeps its level too: more would only tell 0.005 from 0.0001.
     """
-    monkeypatch.setattr(simulated_null, "MOST", simulated_null.FEWEST)
+    monkeypatch.setattr(simulated_null, "MOST", 199)
     survey = ldp.Questionnaire({"a": ldp.Choice(2), "b": ldp.Choice(3)}, epsilon=epsilon, cross="all")
     part = survey.part("a,b")
     random = np.random.default_rng(2)
@@ -172,8 +176,8 @@ def test_the_test_of_independence_keeps_its_level(epsilon, monkeypatch):
     assert rejected < 28
 
 
-@pytest.mark.parametrize(("agree", "deviation"), [(0.97, 4.0), (0.0, 1.0)])
-def test_kinds_differ_as_much_as_the_data_say(monkeypatch, agree, deviation):
+@pytest.mark.parametrize(("agree", "epsilon", "deviation"), [(0.97, 1.0, 4.0), (0.0, 1.0, 1.0), (0.0, 4.0, 0.3)])
+def test_kinds_differ_as_much_as_the_data_say(monkeypatch, agree, epsilon, deviation):
     """Answers that determine each other need kinds that differ a lot; independent ones would only fit noise by them."""
     chosen = []
 
@@ -184,7 +188,7 @@ def test_kinds_differ_as_much_as_the_data_say(monkeypatch, agree, deviation):
     best = draws._best_deviation
     monkeypatch.setattr(draws, "_best_deviation", spied)
     monkeypatch.setattr("localdp.questionnaires.result.draw", partial(draws.draw, draws=2))
-    survey = ldp.Questionnaire({name: ldp.Choice(5) for name in "abc"}, epsilon=1.0, cross="all", users=20_000)
+    survey = ldp.Questionnaire({name: ldp.Choice(5) for name in "abc"}, epsilon=epsilon, cross="all", users=20_000)
     random = np.random.default_rng(3)
     kind, own = random.integers(0, 5, 20_000), random.integers(0, 5, (3, 20_000))
     answers = {name: np.where(random.random(20_000) < agree, kind, one) for name, one in zip("abc", own, strict=True)}

@@ -31,8 +31,10 @@ from localdp.types import Vector
 KINDS = 6
 """How many kinds of people the model has."""
 
-MAIN, WITHIN = 2.0, (1.0, 4.0)
-"""The deviations of a, and those of b that are tried, as logarithms: kinds of people may differ a little or a lot."""
+MAIN, WITHIN = 2.0, (1.0, 0.3, 4.0)
+"""The deviations of a, and those of b that are tried, as logarithms: kinds of people may hardly differ, or a lot.
+
+The first is taken unless another one clearly predicts better."""
 
 FREEDOM = 2.0
 """The degrees of freedom of b: with heavier tails than a Gaussian, answers that some kind never gives cost little."""

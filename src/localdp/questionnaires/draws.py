@@ -1,9 +1,10 @@
 r"""Draws from the posterior of all tables, each of them a consistent set of tables.
 
 **How much kinds differ.** If answers nearly determine each other, kinds of people differ by much more than in most
-surveys, and a prior that expects little would draw the tables towards independence. So several deviations of the kinds
-are tried. With noise e of the law that an observation y has anyway, y + e and y - e have independent errors: the model
-is fitted to the one, and the deviation that clearly predicts the other best is taken (J. Leiner, Data Fission, 2023).
+surveys, and a prior that expects little would draw the tables towards independence. If answers have little or nothing
+to do with each other, one that expects more than that fits the noise. So several deviations of the kinds are tried.
+With noise e of the law that an observation y has anyway, y + e and y - e have independent errors: the model is fitted
+to the one, and the deviation that clearly predicts the other best is taken (J. Leiner, Data Fission, 2023).
 
 **Draws of the model.** Add to every observation another piece of the noise that it has anyway, draw the means of the
 priors from the priors, and fit again. If observations were linear in the effects, the result would be an exact draw
@@ -132,7 +133,9 @@ def _best_deviation(observed: Observed, seen: Seen, models: Sequence[Model], fit
         other = Seen(tuple(alone), 2 * seen.estimates - one.estimates, seen.weights)
         halves = ((place, matrix, shares, weights / 2) for place, matrix, shares, weights in one.matrices)
         half = Seen(tuple(halves), one.estimates, one.weights / 2)
-        missed += [model.missed(model.fit(half, fit), other) for model, fit in zip(models, fits, strict=True)]
+        missed += [
+            model.missed(model.fit(half, fit, steps=AGAIN), other) for model, fit in zip(models, fits, strict=True)
+        ]
     missed[0] -= HALVINGS * HANDICAP
     return int(np.argmin(missed))
 
