@@ -9,21 +9,20 @@ import { count, moment } from "./words.js";
 
 export async function settingsPage(root, lost, place, name) {
   const study = await loaded(root, `/v1/studies/${name}`);
-  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
   const trail = h("div", { class: "slot" });
-  root.append(head(place, name, study, "settings"), h("div", { class: "cards" }, wordsCard(study, again), agreedCard(study), lifeCard(study, again), trail));
+  root.append(head(root, place, name, study, "settings"), h("div", { class: "cards" }, wordsCard(study, root.go), agreedCard(study), lifeCard(study, root.go), trail));
   trail.replaceChildren(await trailCard(study, root.signal));
 }
 
-/** A card with buttons and forms that change a survey, and the sentence that says why one of them failed. */
-function changing(title, note, again, make) {
+/** A card with buttons and forms that change a survey, and the sentence that says why one of them failed. The page is shown anew, or another one. */
+function changing(title, note, go, make) {
   const error = h("p", { class: "error", role: "alert", hidden: true });
   async function done(work, said) {
     error.hidden = true;
     try {
-      await work();
+      const place = await work();
       announce(said);
-      again();
+      go(place);
     } catch (problem) {
       error.textContent = problem.status === 403 ? "This token may only read. Changing a survey needs an admin token." : problem.message;
       error.hidden = false;
@@ -32,16 +31,16 @@ function changing(title, note, again, make) {
   return card(title, note, ...make(done), error);
 }
 
-function wordsCard(study, again) {
+function wordsCard(study, go) {
   const path = `/v1/studies/${study.id}`;
   const title = h("input", { id: "new-title", maxlength: 200, value: study.title });
   const question = h("input", { id: "new-question", maxlength: 2000, value: study.question });
   const labels = h("textarea", { rows: 3, spellcheck: "false", value: Object.entries(study.labels).map(([item, text]) => `${item} = ${text}`).join("\n") });
   const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.includes(" = ")).map((line) => line.split(/ = (.*)/s).slice(0, 2).map((one) => one.trim())));
-  return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", again, (done) => [
+  return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", go, (done) => [
     h("form", { class: "life", onsubmit(event) {
       event.preventDefault();
-      done(() => change("PATCH", path, { title: title.value.trim(), question: question.value.trim(), labels: read() }), "The words are changed.");
+      done(async () => { await change("PATCH", path, { title: title.value.trim(), question: question.value.trim(), labels: read() }); }, "The words are changed.");
     } },
     h("div", { class: "field" }, h("label", { for: "new-title" }, "Title"), title),
     h("div", { class: "field" }, h("label", { for: "new-question" }, "Question"), question),
@@ -61,21 +60,21 @@ function agreedCard(study) {
     row("Name for programs", h("code", {}, study.id))));
 }
 
-function lifeCard(study, again) {
+function lifeCard(study, go) {
   const path = `/v1/studies/${study.id}`;
   const ended = study.state === "closed" || study.state === "done";
-  return changing("Try, clone, close, archive, delete", null, again, (done) => {
-    const button = (name, work, said) => h("button", { type: "button", onclick: () => done(work, said) }, name);
+  return changing("Try, clone, close, archive, delete", null, go, (done) => {
+    const button = (name, work, said) => h("button", { type: "button", onclick: () => done(async () => { await work(); }, said) }, name);
     const typed = h("input", { id: "delete-name", autocomplete: "off", "aria-describedby": "delete-help" });
     const remove = h("button", { type: "button", class: "danger", disabled: true, onclick: () => done(async () => {
       await change("DELETE", path);
-      location.hash = "#/";
+      return "#/";
     }, "The survey is deleted.") }, "Delete for good");
     typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== titleOf(study); });
     return [
       h("div", { class: "actions" },
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
-        h("button", { type: "button", onclick: () => done(async () => { location.hash = placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })); }, "The copy is made.") }, "Clone"),
+        h("button", { type: "button", onclick: () => done(async () => placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })), "The copy is made.") }, "Clone"),
         study.state === "done" ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
           : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
@@ -113,7 +112,7 @@ async function trailCard(study, signal) {
   try {
     const { trail } = await ask(`/v1/trail?study=${study.id}&most=50`, { signal });
     said = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, DONE[one.what] ?? one.what, times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
-      h("span", { class: "note" }, `${one.who || `token ${one.token}`}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "Nothing was changed since it was made.");
+      h("span", { class: "note" }, `${one.who || `token ${one.token}`}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "There is no record of what was done: it was made by the command, or before records were kept.");
   } catch (error) {
     if (error.name === "AbortError") throw error;
     said = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);

@@ -30,7 +30,7 @@ export const asked = (share) => `${Number((share * 100).toPrecision(4))}%`;
 
 /** 2026-11-16 as 16 Nov. */
 export function shortDay(day) {
-  return new Date(`${day}T00:00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
+  return new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 /** 2026-11-16 as 16 November 2026. */
