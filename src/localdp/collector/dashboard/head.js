@@ -48,11 +48,16 @@ export const badge = (study) => h("span", { class: `badge ${study.trial_of || st
 export const tile = (term, value, note, word) => h("div", { class: "tile" },
   h("dt", {}, term, word ? hint(word) : null), h("dd", {}, value, h("small", {}, note)));
 
-/** Show figures. Where the same tiles are there already only the figures are new, so that an explanation stays open. */
+/** Show figures. Where a tile is there already only its figure is new, so that an explanation stays open. */
 export function showTiles(place, ...tiles) {
-  const same = tiles.length === place.children.length && tiles.every((one, number) => one.firstChild.textContent === place.children[number].firstChild.textContent);
-  if (same) tiles.forEach((one, number) => place.children[number].lastChild.replaceWith(one.lastChild));
-  else place.replaceChildren(...tiles);
+  const term = (one) => one.firstChild.textContent;
+  const wanted = tiles.map(term);
+  for (const one of [...place.children]) if (!wanted.includes(term(one))) one.remove();
+  tiles.forEach((one, number) => {
+    const there = place.children[number];
+    if (there && term(there) === term(one)) there.lastChild.replaceWith(one.lastChild);
+    else place.insertBefore(one, there ?? null);
+  });
 }
 
 const GONE = [401, 403, 404]; // what there is no use in asking again for

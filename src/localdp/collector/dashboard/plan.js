@@ -22,6 +22,8 @@ const TOP = 1_000;
 const REST = "(rest)"; // as the collector calls the reports that belong to no segment
 const FULL = 0.7; // the share of the items of a set that count from which on larger sets are likely
 
+const named = (segment) => (segment === REST ? "people without a label" : segment);
+
 export async function planPage(root, lost, place, name) {
   const path = `/v1/plans/${name}`;
   const { signal } = root;
@@ -61,12 +63,12 @@ export async function planPage(root, lost, place, name) {
 
   /** Whose shares, and of which days. */
   function choices() {
-    const segment = h("select", { "aria-label": "Whose shares" }, h("option", { value: "" }, "everybody"), [...plan.segments, REST].map((label) => h("option", { value: label }, label)));
+    const segment = h("select", { "aria-label": "Whose shares" }, h("option", { value: "" }, "everybody"), [...plan.segments, REST].map((label) => h("option", { value: label }, named(label))));
     const day = (name) => h("input", { type: "date", "aria-label": name, min: plan.first_day, max: plan.last_day });
     const [from, to] = [day("From day"), day("To day")];
     const some = h("details", { class: "days" }, h("summary", {}, "Only some days"), h("div", { class: "tools" }, h("span", {}, "From "), from, h("span", {}, "to "), to));
     const element = h("div", { class: "tools" }, plan.segments.length ? h("label", { class: "inline" }, "Shares of ", segment) : null, plan.first_day === plan.last_day ? null : some);
-    element.addEventListener("change", () => estimates().catch(lost));
+    element.addEventListener("change", () => { why.replaceChildren("Estimating … the numbers above are those of before."); estimates().catch(lost); });
     return { element, segment, from, to };
   }
 
@@ -103,23 +105,28 @@ export async function planPage(root, lost, place, name) {
     }
   }
 
+  let latest = 0;
   async function estimates() {
+    const turn = (latest += 1);
     const few = plan.size <= MOST_ITEMS;
     let found;
     try {
       found = await ask(`${path}/estimates?${query(...(few ? [] : [`top=${TOP}`]))}`, { signal });
     } catch (error) {
+      if (turn !== latest) return; // somebody has chosen other days or people meanwhile
       if (error.status !== 409 && error.status !== 422) throw error;
       why.replaceChildren(h("span", { class: "warning" }, error.message, " The numbers above are those of before."));
       return;
     }
+    if (turn !== latest) return;
     if (chosen.segment.value) found = found.segments[chosen.segment.value];
     if (!found) {
-      why.replaceChildren(h("span", { class: "warning" }, `Too few reports of ${chosen.segment.value} are released: the numbers above are those of before.`));
+      why.replaceChildren(h("span", { class: "warning" }, `Too few reports of ${named(chosen.segment.value)} are there to be shown: the numbers above are those of before.`));
       return;
     }
     if (!few) found.items = { ...found.top.items, partial: true };
     await shares.show(found, plan.trial_of && !query() ? truthOf(plan)?.[""] : null);
+    if (turn !== latest) return;
     why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, waitingNote(found.released.held_back), `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
       few ? "" : `The ${count(TOP)} most frequent answers are shown. `,
       ...[...found.warnings, ...largeSets(found)].map((one) => h("span", { class: "warning" }, sentence(one))));

@@ -39,7 +39,7 @@ export async function questionnairePage(root, lost, place, name) {
     const given = h("select", { "aria-label": "Who answered" }, h("option", { value: "" }, "anything"), form.questions.filter((one) => crossed.has(one.name)).map((one) =>
       h("optgroup", { label: label(one.name) }, cellsOf(one).map(([value, text]) => h("option", { value: `${one.name}:${value}` }, `${label(one.name)}: ${label(text)}`)))));
     const element = h("div", { class: "tools", hidden: true }, study.segments.length ? h("label", { class: "inline" }, "Answers of ", segment) : null, crossed.size ? h("label", { class: "inline" }, "who answered ", given) : null);
-    element.addEventListener("change", () => { chosen = null; estimates().catch(lost); });
+    element.addEventListener("change", () => { chosen = null; notes.replaceChildren(h("p", { class: "note", role: "status" }, "Estimating … the numbers above are those of before.")); estimates().catch(lost); });
     return { element, segment, given, query: (...more) => [...more, ...(segment.value ? [`segment=${encodeURIComponent(segment.value)}`] : []), ...(given.value ? [`given=${encodeURIComponent(given.value)}`] : [])].join("&") };
   }
 
@@ -65,7 +65,9 @@ export async function questionnairePage(root, lost, place, name) {
     panel.replaceChildren(...(key.includes(",") ? heatMap(key.split(","), columns) : answersOf(key, columns, form, figuresOf(result, key), truth)));
   }
 
+  let latest = 0;
   async function estimates() {
+    const turn = (latest += 1);
     const least = Math.max(study.minimum, 1);
     const enough = parts.some((part) => part.reports - part.suspect >= least);
     let few = "";
@@ -74,6 +76,7 @@ export async function questionnairePage(root, lost, place, name) {
       few = error.message; // reports of thin days wait for others
       return null;
     });
+    if (turn !== latest) return; // other people were chosen meanwhile
     download.disabled = tabs.hidden = !result;
     whose.element.hidden = !enough;
     if (!result) {

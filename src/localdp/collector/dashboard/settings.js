@@ -36,7 +36,11 @@ function wordsCard(study, go) {
   const title = h("input", { id: "new-title", maxlength: 200, value: study.title });
   const question = h("input", { id: "new-question", maxlength: 2000, value: study.question });
   const labels = h("textarea", { rows: 3, spellcheck: "false", value: Object.entries(study.labels).map(([item, text]) => `${item} = ${text}`).join("\n") });
-  const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.includes(" = ")).map((line) => line.split(/ = (.*)/s).slice(0, 2).map((one) => one.trim())));
+  const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.trim()).map((line) => {
+    const [, item, text] = /^(.+?) = (.+)$/.exec(line.trim()) ?? [];
+    if (!text) throw new Error(`“${line.trim()}” is no label. Write the answer, then = with a space on either side, then what people read instead.`);
+    return [item.trim(), text.trim()];
+  }));
   return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", go, (done) => [
     h("form", { class: "life", onsubmit(event) {
       event.preventDefault();
@@ -79,9 +83,9 @@ function lifeCard(study, go) {
           : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
-      ended ? h("details", {}, h("summary", {}, "Delete this survey"),
-        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices keep what they have remembered, and would not answer it again. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
-        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), remove) : null];
+      ended ? h("details", { class: "more" }, h("summary", {}, "Delete this survey"), h("div", { class: "fields" },
+        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices are not told: what they remember of it stays on them. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
+        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), h("div", { class: "actions" }, remove))) : null];
   });
 }
 
@@ -89,11 +93,15 @@ function lifeCard(study, go) {
 const DONE = {
   "POST /v1/studies": "Made", "POST /v1/plans": "Made", "POST /v1/discoveries": "Made",
   "POST /v1/studies/{study}/trial": "A trial made", "POST /v1/studies/{study}/clone": "A copy made", "POST /v1/studies/{study}/begin": "Begun",
-  "PATCH /v1/studies/{study}": "Corrected, or archived", "POST /v1/studies/{study}/reopen": "Opened again",
+  "POST /v1/studies/{study}/reopen": "Opened again",
   "POST /v1/studies/{study}/close": "Closed", "POST /v1/plans/{plan}/close": "Closed",
   "POST /v1/studies/{study}/advance": "Ended a round", "POST /v1/discoveries/{discovery}/advance": "Ended a round",
   "POST /v1/plans/{plan}/aggregates": "Counts from elsewhere added", "POST /v1/plans/{plan}/uploads": "Uploads taken in, or left out",
 };
+
+/** What an entry says, in words. */
+const said = ({ what, detail }) => (what !== "PATCH /v1/studies/{study}" ? DONE[what] ?? what
+  : detail.startsWith("archived: no") ? "Archived" : detail.startsWith("archived: yes") ? "Taken out of the archive" : "Corrected");
 
 /** Entries that repeat the one before as one, with how often. */
 function together(trail) {
@@ -108,14 +116,14 @@ function together(trail) {
 
 /** What administrators did with this survey. */
 async function trailCard(study, signal) {
-  let said;
+  let shown;
   try {
     const { trail } = await ask(`/v1/trail?study=${study.id}&most=50`, { signal });
-    said = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, DONE[one.what] ?? one.what, times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
-      h("span", { class: "note" }, `${one.who || `token ${one.token}`}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "There is no record of what was done: it was made by the command, or before records were kept.");
+    shown = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, said(one), times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
+      h("span", { class: "note" }, `token ${one.who ? `“${one.who}”` : one.token}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "There is no record of what was done: it was made by the command, or before records were kept.");
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    said = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);
+    shown = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);
   }
-  return card("What was done", null, said);
+  return card("What was done", null, shown);
 }
