@@ -15,6 +15,14 @@ pytestmark = needs_chromium
 SCREENS = [(360, "light"), (360, "dark"), (768, "dark"), (1280, "light")]
 
 
+# What of the ranked list is beyond its edge, or is cut without a button that shows it whole.
+CUT = """() => [...document.querySelectorAll(".ranking .row > *")].filter((one) => {
+    const beyond = one.getBoundingClientRect().right > one.closest(".ranking").getBoundingClientRect().right;
+    const short = one.matches(".item") && one.scrollHeight > one.clientHeight + 2 && !one.querySelector("button");
+    return one.checkVisibility() && (beyond || short);
+}).map((one) => `cut: ${one.textContent}`)"""
+
+
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory):
     with running(tmp_path_factory.mktemp("pages") / "x.db") as started:
@@ -41,7 +49,7 @@ def test_every_page_fits_the_screen_and_can_be_read_by_everybody(collector, visi
         go(page, place)
         page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
         wide = [] if page.evaluate("document.documentElement.scrollWidth <= innerWidth") else ["too wide"]
-        found[place] = [*wide, *findings(page)]
+        found[place] = [*wide, *page.evaluate(CUT), *findings(page)]
     assert {place: some for place, some in found.items() if some} == {}
 
 
@@ -112,8 +120,11 @@ def test_uploads_that_look_forged_are_taken_in_and_left_out_again(collector, vis
     boxes.first.wait_for()
     assert boxes.count() == 3
     twenty = page.locator("tbody tr", has=page.locator("td", has_text=re.compile("^20$"))).first.locator("input")
-    for choose, button, tile in (("suspect", "Take in", "Look forged40"), ("counted", "Leave out", "Left out by hand20")):
-        page.locator(f"input[value={choose}] + span").click()
+    for chosen, button, tile in (
+        ("suspect", "Take in", "Look forged40"),
+        ("counted", "Leave out", "Left out by hand20"),
+    ):
+        page.locator(f"input[value={chosen}] + span").click()
         twenty.check()
         page.get_by_role("button", name=button).click()
         page.locator(".tile", has_text=tile).wait_for()  # the page is shown anew
