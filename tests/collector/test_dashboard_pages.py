@@ -112,6 +112,8 @@ def test_rounds_under_way_say_what_was_found_and_can_be_ended(collector, visit):
     # The share of 6,000 answers at epsilon 4 is known to 1%: ten standard errors.
     assert abs(float(shares[next(name for name in shares if name.startswith("1984"))].strip("%")) - 50) < 10
     assert any(name.startswith("everybody else") for name in shares)
+    go(page, f"{collector.places['discovery, done']}/send")
+    page.get_by_text("This survey takes no more reports.").wait_for()
 
 
 def test_uploads_that_look_forged_are_taken_in_and_left_out_again(collector, visit):
