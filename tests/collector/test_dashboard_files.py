@@ -116,7 +116,7 @@ def test_no_file_has_inline_code_or_asks_another_server():
 
 def test_files_of_the_dashboard_stay_small():
     sizes = {name: len(file.body) for name, file in files_in(DASHBOARD).items()}
-    assert sum(sizes.values()) < 200_000
+    assert sum(sizes.values()) < 210_000
     longest = max(DASHBOARD.glob("*.js"), key=lambda path: len(path.read_text("utf-8").splitlines()))
     assert len(longest.read_text("utf-8").splitlines()) <= 400
 

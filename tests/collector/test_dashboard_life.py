@@ -8,7 +8,7 @@ import pytest
 from js.chromium import needs_chromium
 from running import running
 from test_dashboard import another_site
-from visiting import findings
+from visiting import GO, findings, go
 
 pytestmark = needs_chromium
 
@@ -30,19 +30,47 @@ def test_a_survey_is_tried_apart_and_begun_without_a_trace(collector, visit):
     page.get_by_text("This is a trial.").wait_for()
     assert findings(page) == []
     page.get_by_role("button", name=re.compile("made-up answers")).click()
-    page.expected.append("409")  # estimates are asked for before the first answers are counted
+    page.expected += ["409", "404"]  # estimates may be asked for before answers are counted, and when the trial is gone
     page.get_by_text("Estimated from 500 reports").wait_for()
-    page.get_by_role("button", name="Begin for real").click()
-    page.get_by_text("Waiting for the first report").wait_for()
+    waiting = []
+    page.route("**/begin", lambda route: waiting.append(route))
+    with page.expect_request("**/begin"):
+        page.get_by_role("button", name="Begin for real").click()
+    page.evaluate(GO, "#/new")
+    page.get_by_label("Title").fill("Typed meanwhile")
+    while not waiting:
+        page.wait_for_timeout(10)
+    waiting[0].continue_()
+    page.locator("#announce", has_text="The survey has begun").wait_for(state="attached")
+    assert page.get_by_label("Title").input_value() == "Typed meanwhile"  # nobody is taken away from where they are
     (left,) = collector.ask("GET", "/v1/studies").json()["studies"]
     assert (left["title"], left["state"], left["parts"][0]["reports"]) == ("Hot drinks", "open", 0)
+    go(page, f"#/plan/{left['short']}")
+    page.get_by_text("Waiting for the first report").wait_for()
     page.get_by_role("link", name="Settings").click()
+    page.get_by_label("Labels").fill("tea: Any tea")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("alert").get_by_text("“tea: Any tea” is no label").wait_for()
     page.get_by_label("Labels").fill("tea = Any tea")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("labels: nothing became tea = Any tea").wait_for()
     page.get_by_role("button", name="Clone").click()
     page.get_by_text("This survey has not begun.").wait_for()
     assert findings(page) == []
+
+
+def test_made_up_people_play_all_rounds_of_a_trial(collector, visit):
+    asked = {"kind": "discovery", "bits": 12, "users": 6_000, "top": 3, "epsilon": 4.0, "title": "Keys"}
+    made = collector.ask("POST", "/v1/studies", json=asked).json()
+    trial = collector.ask("POST", f"/v1/studies/{made['id']}/trial", json={}).json()
+    page = visit(path=f"/#/discovery/{trial['id']}")
+    page.get_by_role("button", name="Play all rounds with made-up people").click()
+    page.get_by_role("heading", name="What was found").wait_for()
+    page.get_by_text("everybody else").first.wait_for()
+    played, real = (collector.ask("GET", f"/v1/studies/{one['id']}").json() for one in (trial, made))
+    assert played["state"] == "done"
+    assert {part["reports"] for part in played["parts"]} == {200}
+    assert sum(part["reports"] for part in real["parts"]) == 0
 
 
 def test_a_link_shows_one_survey_and_a_frame_its_result(chromium, collector, visit, tmp_path):

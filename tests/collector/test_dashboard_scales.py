@@ -63,7 +63,7 @@ def test_the_shares_of_one_segment_can_be_chosen(collector, visit):
     page.get_by_text("Estimated from 400 reports").wait_for()
     assert rows(page)["tea"][0] > 0.9  # within 6 standard errors of 1, of about 0.01
     page.get_by_label("Whose shares").select_option("(rest)")
-    page.get_by_text("Too few reports of (rest)").wait_for()
+    page.get_by_text("Too few reports of people without a label").wait_for()
     assert serious(page) == []
 
 

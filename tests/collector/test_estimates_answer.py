@@ -131,7 +131,7 @@ def test_forged_reports_are_warned_of_in_the_answer_and_not_by_python(aggregate)
     assert any("reports may be forged" in warning for warning in document["warnings"])
     answer = answered(aggregate, suspect=3)
     (warning,) = answer.warnings
-    assert warning.startswith("3 reports look forged, and are left out; suspects=in counts those that are released")
+    assert warning.startswith("3 reports look forged, and are left out. Together")
     assert warning.endswith("Together they can add at most 6.94 users to one item")
     document = answer.content()
     assert document["suspect_reports"] == 3

@@ -81,6 +81,13 @@ def test_what_is_refused_is_not_in_the_trail_and_what_changes_nothing_is(collect
     study = collector.ask("GET", f"/v1/studies/{plan.fingerprint}").json()["id"]
     assert collector.ask("POST", f"/v1/studies/{study}/reopen").status_code == 409
     assert collector.ask("PATCH", f"/v1/studies/{study}", json={"title": 7}).status_code == 422
-    assert entries(collector, study=study) == []
+    assert entries(collector, study=study) == ["POST /v1/plans"]
     assert collector.ask("POST", f"/v1/studies/{study}/begin").status_code == 200
-    assert entries(collector, study=study) == ["POST /v1/studies/{study}/begin"]
+    assert entries(collector, study=study) == ["POST /v1/studies/{study}/begin", "POST /v1/plans"]
+
+
+def test_the_trail_of_a_copy_says_who_made_it(collector):
+    plan = collector.collection()
+    made = collector.ask("POST", f"/v1/studies/{plan.fingerprint}/clone", json={}).json()
+    (one,) = collector.ask("GET", "/v1/trail", params={"study": made["id"]}).json()["trail"]
+    assert (one["what"], one["who"]) == ("POST /v1/studies/{study}/clone", "admin")

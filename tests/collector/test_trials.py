@@ -178,6 +178,7 @@ def test_the_trail_names_what_was_made_and_who_began_it(plain):
     assert [(one["what"], one["detail"]) for one in trail] == [
         ("POST /v1/studies/{study}/begin", ""),
         ("POST /v1/studies/{study}/trial", f"made {trial['id']}"),
+        ("POST /v1/studies", ""),
     ]
 
 

@@ -19,17 +19,16 @@ def serious(page):
             if one["impact"] in ("serious", "critical")]  # fmt: skip
 
 
+# All rows at once: a moment later the page may put them in another order.
+ROWS = """(rows) => rows.map((row) => [row.querySelector(".item").innerText,
+    [...row.querySelectorAll(".share, .interval, .raw")].map((one) => one.innerText).join(" ")])"""
+
+
 def rows(page):
     """The rows that are shown: for each item its share, its interval and its raw share."""
     page.locator(".rows .row").first.wait_for()
-    found = {}
-    for row in page.locator(".rows .row").all():
-        number = [
-            float(text) / 100
-            for text in re.findall(r"(-?[\d.]+)%", " ".join(row.locator(".share, .interval, .raw").all_inner_texts()))
-        ]
-        found[row.locator(".item").inner_text()] = number[:4]
-    return found
+    found = page.locator(".rows .row").evaluate_all(ROWS)
+    return {item: [float(one) / 100 for one in re.findall(r"(-?[\d.]+)%", said)][:4] for item, said in found}
 
 
 def findings(page):
@@ -47,6 +46,20 @@ def settled(page):
         """() => !document.querySelector("main .loading")
             && !/(Estimating|Comparing|Estimating all periods) …/.test(document.querySelector("main").innerText)"""
     )
+
+
+# The page before could be taken for the new one until the browser has told of the change.
+GO = """(place) => new Promise((gone) => {
+    if (location.hash === place) gone();
+    addEventListener("hashchange", () => gone(), { once: true });
+    location.hash = place;
+})"""
+
+
+def go(page, place):
+    """Go to another page of the dashboard, and wait until it has what it shows."""
+    page.evaluate(GO, place)
+    settled(page)
 
 
 # What the key Tab should reach, each with a name. A page that follows its survey replaces elements by new ones, whose

@@ -13,6 +13,7 @@ import threading
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 
+from localdp.collector.notes import about
 from localdp.collector.problems import invalid
 from localdp.collector.storage import Database, collections, parts
 from localdp.collector.storage.collections import PLAN, SHORT, StoredCollection
@@ -138,6 +139,7 @@ def add_study(session: Session, study: Study, terms: Terms, now: int) -> StoredC
     stored = collections.add(session, study.kind, study.fingerprint, json.dumps(asdict(terms)), now, form, state)
     if stored is None:
         return None
+    about(stored.name)
     add_parts(session, stored.id, study, terms.minimum, 0, now)
     if terms.moments()[1] <= now:  # the transaction is undone, so it can be created with another date
         raise invalid(f'"closes" is in the past ({terms.closes}), so no report could be sent: give a later date')

@@ -36,6 +36,13 @@ CURRENT: ContextVar[Note | None] = ContextVar("note", default=None)
 """The note of the request that is being answered, if an administrator makes it."""
 
 
+def about(collection: str) -> None:
+    """Say which collection is being made, unless it is made of another one."""
+    note = CURRENT.get()
+    if note is not None and not note.collection:
+        note.collection = collection
+
+
 def add_detail(text: str) -> None:
     """Say more about what is being done. Called before the change is made, or within its transaction."""
     note = CURRENT.get()

@@ -110,5 +110,5 @@ class Service:
                 return None
             if tokens.keeps_an_admin(session):
                 return None
-            tokens.add(session, digest_of(token), "made at the first start", "admin", None, now)
+            tokens.add(session, digest_of(token), "first administrator", "admin", None, now)
             return token

@@ -69,7 +69,7 @@ class EstimatesAnswer(Answer):
             return ()
         some = "1 report looks" if number == 1 else f"{number:,} reports look"
         most = number * self.fitted.plan.mechanism.push
-        what = "are counted here" if self.query.suspects else "are left out; suspects=in counts those that are released"
+        what = "are counted here" if self.query.suspects else "are left out"
         return (f"{some} forged, and {what}. Together they can add at most {in_users(most)} users to one item",)
 
     @property

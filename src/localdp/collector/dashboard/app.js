@@ -19,6 +19,7 @@ import { uploadsPage } from "./uploads.js";
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
 let leave = null; // stops what the page that is shown has under way
+let kept = null; // a page in which somebody has typed, to be shown again after signing in anew
 
 const RESULTS = { plan: planPage, questionnaire: questionnairePage, discovery: roundsPage, sets: roundsPage };
 const ABOUT = { send: sendPage, uploads: uploadsPage, settings: settingsPage, report: reportPage };
@@ -63,12 +64,14 @@ function show(why = "") {
   nav.hidden = !signedIn();
   for (const link of nav.querySelectorAll("a")) link.hidden = onlySurvey() !== null && link.getAttribute("href") !== "#/help";
   const own = leave.signal;
-  const root = h("div", { class: "page" });
+  const typed = signedIn() && kept?.place === location.hash;
+  const root = typed ? kept.root : h("div", { class: "page" });
   main.replaceChildren(root);
   const lost = (error) => {
-    if (own.aborted || error.name === "AbortError") return;
+    if (root.signal.aborted || error.name === "AbortError") return;
     if (error.status === 401) {
       signOut();
+      kept = root.isForm ? { root, place: location.hash, title: document.title } : null;
       show("Your token is no longer valid. Sign in again.");
     } else {
       root.querySelector(".loading")?.remove();
@@ -77,13 +80,21 @@ function show(why = "") {
     }
   };
   root.signal = own;
+  // What was asked for may be answered when somebody has gone on to another page, which stays as it is.
+  root.go = (place = location.hash) => {
+    if (own.aborted) return;
+    if (place !== location.hash) location.hash = place;
+    else { show(); main.focus(); }
+  };
   if (signedIn()) {
     const place = location.hash.split("/")[1] ?? "";
     for (const link of nav.querySelectorAll("a")) {
       if (link.getAttribute("href").slice(2) === (Object.hasOwn(PAGES, place) ? place : "")) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    Promise.resolve(chosen()(root, lost)).catch(lost);
+    if (typed) document.title = kept.title;
+    else Promise.resolve(chosen()(root, lost)).catch(lost);
+    kept = null;
   } else {
     signInPage(root, () => { show(); main.focus(); }, why);
   }

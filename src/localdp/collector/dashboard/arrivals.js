@@ -1,7 +1,7 @@
 // Reports by day, or by week if there are many days.
 
 import { bars, responsive } from "./charts.js";
-import { card, h, numbersTable } from "./dom.js";
+import { card, h, numbersTable, refill } from "./dom.js";
 import { pictureButtons } from "./picture.js";
 import { count, nextDay, several, shortDay } from "./words.js";
 
@@ -24,9 +24,7 @@ export function reportsCard() {
     before = now;
     days = given.length > 90 ? weekly(given) : everyDay(given);
     paint();
-    const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable(["day", "reports", "look forged"], days.map((one) => [shortDay(one.day), count(one.reports), count(one.suspect)]), "Reports by day"));
-    if (kept) table.firstChild.open = true;
+    refill(table, numbersTable(["day", "reports", "look forged"], days.map((one) => [shortDay(one.day), count(one.reports), count(one.suspect)]), "Reports by day"));
     table.hidden = !days.length;
   }
   return { element, show };

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { named, responsive } from "./charts.js";
-import { card, h, numbersTable, s } from "./dom.js";
+import { card, h, numbersTable, refill, s } from "./dom.js";
 import { pictureButtons } from "./picture.js";
 import { label, nextDay, percent, several, shortDay } from "./words.js";
 
@@ -62,11 +62,9 @@ export function changesCard(path, signal, lost) {
     verdict.textContent = `${found}, between ${days(before)} (${several(before.n, "report")}) and ${days(after)} (${several(after.n, "report")}).${
       raw ? ` The largest raw difference of these is that of “${label(items.item[most])}”: ${points(raw.change[most])} (${between(raw.low[most], raw.high[most])}).` : ""}`;
     paint();
-    const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable(["answer", "before", "after", "change", "from", "to", ...(raw ? ["raw", "from", "to"] : [])], items.item.map((one, place) => [
+    refill(table, numbersTable(["answer", "before", "after", "change", "from", "to", ...(raw ? ["raw", "from", "to"] : [])], items.item.map((one, place) => [
       label(one), percent(items.before[place], 0.0005), percent(items.after[place], 0.0005),
       ...[items.change, items.low, items.high, ...(raw ? [raw.change, raw.low, raw.high] : [])].map((column) => points(column[place]))]), "Changes of shares"));
-    if (kept) table.firstChild.open = true;
   }
 
   /** Compare the days that were chosen, or the last two weeks. */

@@ -11,6 +11,7 @@ import { percent } from "./words.js";
 
 export function createPage(root, lost) {
   document.title = "New survey · localdp";
+  root.isForm = true; // what is typed here is not lost when a token ends
   const kinds = Object.entries(KINDS).map(([name, one], place) => ({ name, one, input: h("input", { type: "radio", name: "kind", value: name, id: `kind-${name}`, checked: place === 0, "aria-labelledby": `name-${name}`, "aria-describedby": `about-${name}` }) }));
   const name = Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join(""); // so that two surveys may ask the same
   const made = Object.fromEntries(Object.entries(KINDS).map(([name, one]) => [name, one.make()]));
@@ -52,8 +53,7 @@ export function createPage(root, lost) {
         ...(opens.value ? { opens: opens.value } : {}), ...(closes.value ? { closes: closes.value } : {}),
         ...(labels().length ? { segments: labels() } : {}), ...(draft ? { draft } : {}),
       });
-      if (draft) await tryIt(one);
-      else location.hash = placeOf(one);
+      root.go(draft ? await tryIt(one) : placeOf(one));
     } catch (problem) {
       if (problem.status === 401) lost(problem);
       else fail(problem.status === 403 ? "This token may only read. Creating a survey needs an admin token." : problem.message);
@@ -68,12 +68,12 @@ export function createPage(root, lost) {
   fields,
   h("div", { class: "field" }, h("label", { for: "epsilon" }, "Privacy budget (epsilon) ", epsilonSaid), epsilon,
     h("p", { class: "note", id: "epsilon-help" }, "Smaller protects people better and needs more of them.", hint("epsilon"))),
-  field("Expected number of people", users, "A guess is enough: what is said beside this form goes by it."),
-  h("details", { class: "more" }, h("summary", {}, "More options"),
-    h("div", { class: "pair" }, field("Opens", opens), field("Closes", closes)),
-    h("p", { class: "note" }, "Optional. Whole days, in UTC."),
+  field("Expected number of people", users, "A guess is enough: “What to expect” goes by it."),
+  h("details", { class: "more" }, h("summary", {}, "More options"), h("div", { class: "fields" },
+    h("div", { class: "field" }, h("div", { class: "pair" }, field("Opens", opens), field("Closes", closes)),
+      h("p", { class: "note" }, "Optional. Whole days, in UTC.")),
     field("Show shares from this number of reports on", minimum), labelled, onlyPlans,
-    h("div", { class: "field check" }, token, h("label", { for: "write-token" }, "Uploads need a write token"))),
+    h("div", { class: "field check" }, token, h("label", { for: "write-token" }, "Uploads need a write token")))),
   error, h("div", { class: "actions" }, button, first));
 
   const labels = () => (labelled.hidden ? "" : segments.value).split(",").map((one) => one.trim()).filter(Boolean);

@@ -1,7 +1,7 @@
 // Answers that are numbers: a histogram with intervals, and mean and median in words.
 
 import { bars, responsive } from "./charts.js";
-import { h, numbersTable } from "./dom.js";
+import { h, numbersTable, refill } from "./dom.js";
 import { pictureButtons } from "./picture.js";
 import { figure, label, percent, summedUp } from "./words.js";
 
@@ -33,13 +33,11 @@ export function distribution() {
     const { summary, items, std_error_share: unit, level } = estimates;
     words.textContent = summedUp(summary);
     paint();
-    const open = table.firstChild?.open;
-    table.replaceChildren(
+    refill(table,
       numbersTable(["answer", "share", "from", "to"], items.item.map((item, place) =>
         [label(item), ...[items.share, items.share_low, items.share_high].map((column) => percent(column[place], unit / 10))]), "Shares of the answers"),
       numbersTable(["figure", "value", "from", "to"], Object.entries(summary).map(([name, { value, low, high }]) =>
         [name, ...[value, low, high].map(figure)]), `Mean and percentiles, with intervals of ${percent(level, 0.01)}`, "Mean and percentiles as a table"));
-    if (open) table.firstChild.open = true;
   }
 
   return { element, show };

@@ -62,12 +62,12 @@ export function card(title, note, ...children) {
 /** What only statisticians want to know, folded. */
 export const forStatisticians = (...said) => h("details", { class: "telling" }, h("summary", {}, "For statisticians"), said.map((one) => h("p", { class: "note" }, one)));
 
-/** Put an element in place of what was there, unless it says the same; what was unfolded stays so. */
-export function refill(place, made) {
-  if (place.textContent === made.textContent) return;
-  const open = place.querySelector("details")?.open;
-  place.replaceChildren(made);
-  if (open) place.querySelector("details").open = true;
+/** Put elements in place of what was there, unless they say the same; what was unfolded stays so. */
+export function refill(place, ...made) {
+  if (made.map((one) => one.textContent).join("") === place.textContent) return;
+  const open = [...place.querySelectorAll("details")].map((one) => one.open);
+  place.replaceChildren(...made);
+  place.querySelectorAll("details").forEach((one, number) => { one.open = open[number] ?? false; });
 }
 
 /** A table that scrolls if it is too wide, and then says so. */

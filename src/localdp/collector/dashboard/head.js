@@ -24,7 +24,7 @@ const WITH_PARTS = ["questionnaire", "discovery", "sets"];
 const PAGES = { "": "Results", send: "Send reports", uploads: "Uploads", settings: "Settings", report: "Report" };
 
 /** The head of a page of a survey: what it is, what can be done at once, and its other pages. */
-export function head(place, name, study, here, ...actions) {
+export function head(root, place, name, study, here, ...actions) {
   const title = titleOf(study);
   useLabels(study.labels);
   document.title = `${here ? `${PAGES[here]} · ` : ""}${title} · localdp`;
@@ -37,7 +37,7 @@ export function head(place, name, study, here, ...actions) {
       h("div", {}, h("h1", {}, title, " ", badge(study)),
         h("p", { class: "lead" }, study.question || (TITLES[study.kind] ?? ""))),
       h("div", { class: "actions" }, ...actions)),
-    nav, onlySurvey() ? null : trialBar(study, place, name));
+    nav, onlySurvey() ? null : trialBar(root, study, place));
 }
 
 /** The state of a survey, in a word. */
@@ -47,6 +47,40 @@ export const badge = (study) => h("span", { class: `badge ${study.trial_of || st
 /** One figure at the top of a page; `word` is explained on demand. */
 export const tile = (term, value, note, word) => h("div", { class: "tile" },
   h("dt", {}, term, word ? hint(word) : null), h("dd", {}, value, h("small", {}, note)));
+
+/** Show figures. Where a tile is there already only its figure is new, so that an explanation stays open. */
+export function showTiles(place, ...tiles) {
+  const term = (one) => one.firstChild.textContent;
+  const wanted = tiles.map(term);
+  for (const one of [...place.children]) if (!wanted.includes(term(one))) one.remove();
+  tiles.forEach((one, number) => {
+    const there = place.children[number];
+    if (there && term(there) === term(one)) there.lastChild.replaceWith(one.lastChild);
+    else place.insertBefore(one, there ?? null);
+  });
+}
+
+const GONE = [401, 403, 404]; // what there is no use in asking again for
+
+/** Look again and again, until the page is left. What fails is said, until it works again. */
+export function follow(root, lost, pause, look) {
+  let failed = false;
+  async function turn() {
+    try {
+      if (!document.hidden) {
+        await look();
+        if (failed) root.querySelector(":scope > .error")?.remove();
+        failed = false;
+      }
+    } catch (error) {
+      if (!failed) lost(error);
+      failed = true;
+      if (GONE.includes(error.status)) return;
+    }
+    if (!root.signal.aborted) setTimeout(turn, pause);
+  }
+  setTimeout(turn, pause);
+}
 
 /** Ask for a survey, and say so meanwhile. */
 export async function loaded(root, path) {

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { lines, responsive } from "./charts.js";
-import { card, h, numbersTable } from "./dom.js";
+import { card, h, numbersTable, refill } from "./dom.js";
 import { pictureButtons } from "./picture.js";
 import { label, nextDay, percent, shortDay } from "./words.js";
 
@@ -54,11 +54,9 @@ export function historyCard(path, signal, lost) {
     }, h("span", { class: "swatch", "aria-hidden": "true" }), h("span", { class: "item" }, label(one.item)), h("span", { class: "value" })))));
     paint();
     readOut(null);
-    const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable([answer.by, "reports", ...series.map((one) => label(one.item))],
+    refill(table, numbersTable([answer.by, "reports", ...series.map((one) => label(one.item))],
       periods.period.map((period, place) => [name(period), String(periods.n[place]), ...series.map((one) =>
         one.share[place] === null ? periods.status[place] : percent(one.share[place], 0.001))]), "Shares by period"));
-    if (kept) table.firstChild.open = true;
     const withheld = periods.status.filter((status) => status === "withheld").length;
     if (withheld) note.textContent += ` ${withheld} ${withheld === 1 ? "period has" : "periods have"} too few reports to be shown.`;
   }

@@ -4,7 +4,7 @@ import { ask, save, sentence } from "./api.js";
 import { reportsCard } from "./arrivals.js";
 import { changesCard } from "./changes.js";
 import { announce, card, forStatisticians, h, refill } from "./dom.js";
-import { head, loaded, tile } from "./head.js";
+import { follow, head, loaded, showTiles, tile } from "./head.js";
 import { guide, hint } from "./help.js";
 import { historyCard } from "./history.js";
 import { hittersCard } from "./hitters.js";
@@ -16,11 +16,13 @@ import { count, percent, several, shortDay, waitingNote } from "./words.js";
 
 const PAUSE = 3_000; // milliseconds between two looks at the number of reports
 const SELDOM = 20_000; // milliseconds after which slow pictures are drawn anew
-const PATIENCE = 5; // answers that take long are asked for so many times more rarely
+const PATIENCE = 5; // answers that take long are asked for so many times more rarely, but not in a trial, which one person watches
 const MOST_ITEMS = 300_000; // above that, only the most frequent items are fetched
 const TOP = 1_000;
 const REST = "(rest)"; // as the collector calls the reports that belong to no segment
 const FULL = 0.7; // the share of the items of a set that count from which on larger sets are likely
+
+const named = (segment) => (segment === REST ? "people without a label" : segment);
 
 export async function planPage(root, lost, place, name) {
   const path = `/v1/plans/${name}`;
@@ -56,17 +58,17 @@ export async function planPage(root, lost, place, name) {
   const results = h("div", { class: "slot", hidden: true }, sharesCard, kind.named ? hitters.element : null, changes.element, history.element);
   const later = h("div", { class: "slot", hidden: true }, fits ? prior.element : null);
 
-  root.replaceChildren(head(place, name, plan, "", live, download), tiles, sentences,
+  root.replaceChildren(head(root, place, name, plan, "", live, download), tiles, sentences,
     h("div", { class: "cards" }, waiting, results, reports.element, privacy, forgery, later));
 
   /** Whose shares, and of which days. */
   function choices() {
-    const segment = h("select", { "aria-label": "Whose shares" }, h("option", { value: "" }, "everybody"), [...plan.segments, REST].map((label) => h("option", { value: label }, label)));
+    const segment = h("select", { "aria-label": "Whose shares" }, h("option", { value: "" }, "everybody"), [...plan.segments, REST].map((label) => h("option", { value: label }, named(label))));
     const day = (name) => h("input", { type: "date", "aria-label": name, min: plan.first_day, max: plan.last_day });
     const [from, to] = [day("From day"), day("To day")];
     const some = h("details", { class: "days" }, h("summary", {}, "Only some days"), h("div", { class: "tools" }, h("span", {}, "From "), from, h("span", {}, "to "), to));
     const element = h("div", { class: "tools" }, plan.segments.length ? h("label", { class: "inline" }, "Shares of ", segment) : null, plan.first_day === plan.last_day ? null : some);
-    element.addEventListener("change", () => estimates().catch(lost));
+    element.addEventListener("change", () => { why.replaceChildren("Estimating … the numbers above are those of before."); estimates().catch(lost); });
     return { element, segment, from, to };
   }
 
@@ -75,7 +77,7 @@ export async function planPage(root, lost, place, name) {
 
   function figures() {
     const { now } = plan.progress;
-    tiles.replaceChildren(
+    showTiles(tiles,
       tile("Reports", count(plan.reports), plan.last_day ? `the last on ${shortDay(plan.last_day)}` : "none yet", "report"),
       ...(now || !plan.reports ? [
         tile("Standard error", now ? percent(now.std_error_share) : "–", now ? `of a rare answer, ${several(now.std_error, "person").replace("persons", "people")}` : "known with the first report", "error"),
@@ -95,31 +97,36 @@ export async function planPage(root, lost, place, name) {
       const least = Math.max(plan.minimum, 1);
       const bar = h("span", { class: "fill" });
       bar.style.width = `${Math.min(1, plan.reports / least) * 100}%`;
-      waiting.replaceChildren(h("h2", {}, plan.reports ? "Almost there" : "Waiting for the first report"),
+      refill(waiting, h("h2", {}, plan.reports ? "Waiting for more reports" : "Waiting for the first report"),
         h("p", {}, `Shares are shown from ${several(least, "report")} on, and there ${plan.reports === 1 ? "is" : "are"} ${count(plan.reports)}.`, hint("minimum")),
-        h("span", { class: "rail", "aria-hidden": "true" }, bar), ...(plan.reports ? [] : [guide(1)]),
-        h("div", { class: "actions" }, h("a", { class: "button main", href: `#/${place}/${name}/send` }, "Send reports"),
-          plan.trial_of || plan.draft ? null : h("button", { type: "button", onclick: () => tryIt(plan).catch(lost) }, "Try it")));
+        h("span", { class: "rail", "aria-hidden": "true" }, bar), ...(plan.reports || plan.trial_of ? [] : [guide(1)]),
+        h("div", { class: "actions" }, h("a", { class: plan.trial_of ? "button" : "button main", href: `#/${place}/${name}/send` }, "Send reports"),
+          plan.trial_of || plan.draft ? null : h("button", { type: "button", onclick: () => tryIt(plan).then(root.go).catch(lost) }, "Try it")));
     }
   }
 
+  let latest = 0;
   async function estimates() {
+    const turn = (latest += 1);
     const few = plan.size <= MOST_ITEMS;
     let found;
     try {
       found = await ask(`${path}/estimates?${query(...(few ? [] : [`top=${TOP}`]))}`, { signal });
     } catch (error) {
+      if (turn !== latest) return; // somebody has chosen other days or people meanwhile
       if (error.status !== 409 && error.status !== 422) throw error;
       why.replaceChildren(h("span", { class: "warning" }, error.message, " The numbers above are those of before."));
       return;
     }
+    if (turn !== latest) return;
     if (chosen.segment.value) found = found.segments[chosen.segment.value];
     if (!found) {
-      why.replaceChildren(h("span", { class: "warning" }, `Too few reports of ${chosen.segment.value} are released: the numbers above are those of before.`));
+      why.replaceChildren(h("span", { class: "warning" }, `Too few reports of ${named(chosen.segment.value)} are there to be shown: the numbers above are those of before.`));
       return;
     }
     if (!few) found.items = { ...found.top.items, partial: true };
     await shares.show(found, plan.trial_of && !query() ? truthOf(plan)?.[""] : null);
+    if (turn !== latest) return;
     why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, waitingNote(found.released.held_back), `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
       few ? "" : `The ${count(TOP)} most frequent answers are shown. `,
       ...[...found.warnings, ...largeSets(found)].map((one) => h("span", { class: "warning" }, sentence(one))));
@@ -151,27 +158,15 @@ export async function planPage(root, lost, place, name) {
     return performance.now() - began;
   }
 
-  let next = performance.now() + PATIENCE * (await refresh());
+  const patience = plan.trial_of ? 1 : PATIENCE;
+  let next = performance.now() + patience * (await refresh());
   let shown = plan.counted;
-  let failed = false;
-
-  async function look() {
-    if (!document.hidden && live.getAttribute("aria-pressed") === "true") {
-      try {
-        plan = await ask(path, { signal });
-        if (failed) root.querySelector(".error")?.remove();
-        failed = false;
-        figures();
-        if (plan.counted !== shown && performance.now() >= next) {
-          shown = plan.counted;
-          next = performance.now() + PATIENCE * (await refresh());
-        }
-      } catch (error) {
-        if (!failed) lost(error);
-        failed = true;
-      }
-    }
-    if (!signal.aborted) setTimeout(look, PAUSE);
-  }
-  setTimeout(look, PAUSE);
+  follow(root, lost, PAUSE, async () => {
+    if (live.getAttribute("aria-pressed") !== "true") return;
+    plan = await ask(path, { signal });
+    figures();
+    if (plan.counted === shown || performance.now() < next) return;
+    shown = plan.counted;
+    next = performance.now() + patience * (await refresh());
+  });
 }

@@ -2,7 +2,7 @@
 
 import { ask, sentence } from "./api.js";
 import { bars, responsive } from "./charts.js";
-import { card, forStatisticians, h, numbersTable } from "./dom.js";
+import { card, forStatisticians, h, numbersTable, refill } from "./dom.js";
 import { hint } from "./help.js";
 import { pictureButtons } from "./picture.js";
 import { count, several } from "./words.js";
@@ -47,10 +47,8 @@ export function priorCard(path, signal, lost) {
     paint();
     const beyond = answer.beyond ? `${several(answer.beyond, "answer")} further to the right ${answer.beyond === 1 ? "is" : "are"} not drawn.` : "";
     said.replaceChildren(...(beyond ? [h("p", { class: "note" }, beyond)] : []), forStatisticians(`Fitted prior: ${answer.prior.fitted}. ${answer.prior.why.map(sentence).join(" ")}`));
-    const kept = table.firstChild?.open;
-    table.replaceChildren(numbersTable(["from (people)", "to", "answers", "expected"], answer.items.map((items, place) =>
+    refill(table, numbersTable(["from (people)", "to", "answers", "expected"], answer.items.map((items, place) =>
       [count(answer.edges[place]), count(answer.edges[place + 1]), String(items), answer.expected[place].toFixed(1)]), "Answers by raw frequency"));
-    if (kept) table.firstChild.open = true;
   }
 
   return { element, update };

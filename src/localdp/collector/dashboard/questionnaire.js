@@ -3,7 +3,7 @@
 import { ask, save, sentence } from "./api.js";
 import { bars, shareBars } from "./charts.js";
 import { forStatisticians, freshId, h, numbersTable, scrolling } from "./dom.js";
-import { head, loaded, tile } from "./head.js";
+import { follow, head, loaded, showTiles, tile } from "./head.js";
 import { cellsOf } from "./kinds.js";
 import { pictureButtons } from "./picture.js";
 import { between, rowsOf, shareList } from "./shares.js";
@@ -11,6 +11,7 @@ import { truthOf } from "./trying.js";
 import { count, label, percent, several, summedUp, waitingNote } from "./words.js";
 
 const PAUSE = 10_000; // milliseconds between two looks at the number of reports
+const SOON = 2_000; // the same in a trial, which one person watches
 const SUMMED = " summary"; // how the collector calls the figures of a question, among people with one answer
 
 export async function questionnairePage(root, lost, place, name) {
@@ -25,7 +26,7 @@ export async function questionnairePage(root, lost, place, name) {
   const whose = choices();
   const answers = h("section", { class: "card wide", "aria-label": "Answers" }, whose.element, tabs, panel, notes);
   const download = h("button", { type: "button", onclick: () => save(`${path}/result?${whose.query("format=csv", `table=${encodeURIComponent(chosen)}`)}`, `${study.short}-${chosen.replace(",", "-")}.csv`).catch(lost) }, "Download CSV");
-  root.replaceChildren(head(place, name, study, "", download), tiles, answers);
+  root.replaceChildren(head(root, place, name, study, "", download), tiles, answers);
 
   let chosen = null;
   let shown = -1;
@@ -38,13 +39,13 @@ export async function questionnairePage(root, lost, place, name) {
     const given = h("select", { "aria-label": "Who answered" }, h("option", { value: "" }, "anything"), form.questions.filter((one) => crossed.has(one.name)).map((one) =>
       h("optgroup", { label: label(one.name) }, cellsOf(one).map(([value, text]) => h("option", { value: `${one.name}:${value}` }, `${label(one.name)}: ${label(text)}`)))));
     const element = h("div", { class: "tools", hidden: true }, study.segments.length ? h("label", { class: "inline" }, "Answers of ", segment) : null, crossed.size ? h("label", { class: "inline" }, "who answered ", given) : null);
-    element.addEventListener("change", () => { chosen = null; estimates().catch(lost); });
+    element.addEventListener("change", () => { chosen = null; notes.replaceChildren(h("p", { class: "note", role: "status" }, "Estimating … the numbers above are those of before.")); estimates().catch(lost); });
     return { element, segment, given, query: (...more) => [...more, ...(segment.value ? [`segment=${encodeURIComponent(segment.value)}`] : []), ...(given.value ? [`given=${encodeURIComponent(given.value)}`] : [])].join("&") };
   }
 
   function figures() {
     const reports = parts.reduce((sum, part) => sum + part.reports, 0);
-    tiles.replaceChildren(
+    showTiles(tiles,
       tile("People", count(reports), "one report each", "report"),
       tile("Questions", count(form.questions.length), `asked in ${several(parts.length, "part")}`),
       tile("Privacy", `ε ${Number(study.epsilon.toFixed(3))}`, "spent once, by everybody", "epsilon"));
@@ -64,7 +65,9 @@ export async function questionnairePage(root, lost, place, name) {
     panel.replaceChildren(...(key.includes(",") ? heatMap(key.split(","), columns) : answersOf(key, columns, form, figuresOf(result, key), truth)));
   }
 
+  let latest = 0;
   async function estimates() {
+    const turn = (latest += 1);
     const least = Math.max(study.minimum, 1);
     const enough = parts.some((part) => part.reports - part.suspect >= least);
     let few = "";
@@ -73,6 +76,7 @@ export async function questionnairePage(root, lost, place, name) {
       few = error.message; // reports of thin days wait for others
       return null;
     });
+    if (turn !== latest) return; // other people were chosen meanwhile
     download.disabled = tabs.hidden = !result;
     whose.element.hidden = !enough;
     if (!result) {
@@ -97,19 +101,16 @@ export async function questionnairePage(root, lost, place, name) {
   }
 
   async function look() {
-    try {
-      if (!document.hidden) {
-        ({ parts } = await ask(path, { signal }));
-        const reports = figures();
-        if (reports !== shown) {
-          await estimates();
-          shown = reports;
-        }
-      }
-    } catch (error) { lost(error); return; }
-    if (!signal.aborted) setTimeout(look, PAUSE);
+    const reports = figures();
+    if (reports === shown) return;
+    await estimates();
+    shown = reports;
   }
   await look();
+  follow(root, lost, study.trial_of ? SOON : PAUSE, async () => {
+    ({ parts } = await ask(path, { signal }));
+    await look();
+  });
 }
 
 /** How far each part is, and about how many people are missing. */

@@ -69,7 +69,7 @@ export function ranking(signal) {
   function filter() {
     const wanted = search.value.trim().toLowerCase();
     found = wanted ? order.filter((place) => folded[place].includes(wanted)) : order;
-    tall = matchMedia("(max-width: 640px)").matches ? 88 : 44;
+    tall = matchMedia("(max-width: 720px)").matches ? 88 : 44;
     rows.style.height = `${found.length * tall}px`;
     view.style.height = `${Math.min(found.length, SEEN) * tall}px`;
     list.setAttribute("aria-rowcount", found.length + 1);

@@ -16,7 +16,7 @@ const WIDTH = 680;
 export async function reportPage(root, lost, place, name) {
   const study = await loaded(root, `/v1/studies/${name}`);
   const print = h("button", { type: "button", class: "main", onclick: () => globalThis.print() }, "Print or save as PDF");
-  root.append(head(place, name, study, "report", print));
+  root.append(head(root, place, name, study, "report", print));
   const [reports, suspect] = ["reports", "suspect"].map((name) => study.parts.reduce((sum, part) => sum + part[name], 0));
   const working = h("p", { class: "note loading", role: "status" }, "Estimating … this takes some seconds.");
   root.append(working);
@@ -25,7 +25,7 @@ export async function reportPage(root, lost, place, name) {
     parts = await cardsOf(study, root.signal);
   } catch (error) {
     if (error.status !== 409) throw error;
-    parts = { n: 0, cards: [card("Nothing to report yet", null, ...(study.kind === "questionnaire" ? waiting(study.parts, Math.max(study.minimum, 1)) : [h("p", {}, sentence(error.message))]))] };
+    parts = { n: 0, cards: [card("Nothing to report yet", null, ...(study.kind === "questionnaire" ? waiting(study.parts, Math.max(study.minimum, 1)) : [h("p", {}, error.code === "not-done" ? `Round ${count(study.parts.length)} is under way. The report comes when all rounds are over.` : sentence(error.message))]))] };
   }
   working.remove();
   const sure = 1 / (1 + Math.exp(-study.epsilon));

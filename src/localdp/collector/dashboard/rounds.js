@@ -2,14 +2,15 @@
 
 import { ask, change, save, sentence } from "./api.js";
 import { shareBars } from "./charts.js";
-import { announce, card, h, numbersTable } from "./dom.js";
-import { head, loaded, tile } from "./head.js";
+import { announce, card, h, numbersTable, refill } from "./dom.js";
+import { follow, head, loaded, showTiles, tile } from "./head.js";
 import { hint } from "./help.js";
 import { pictureButtons } from "./picture.js";
 import { between, rowsOf, shareList } from "./shares.js";
 import { chance, count, label, percent, several } from "./words.js";
 
 const PAUSE = 10_000; // milliseconds between two looks at the number of reports
+const SOON = 2_000; // the same in a trial, which one person watches
 
 /** What each round of a survey of sets is for. */
 const SETS = ["How many items people hold", "Which items stand out", "How many of those people hold", "How many people hold each"];
@@ -18,50 +19,49 @@ export async function roundsPage(root, lost, place, name) {
   const path = `/v1/studies/${name}`;
   const { signal } = root;
   let study = await loaded(root, path);
+  const { kind } = study;
   const download = h("button", { type: "button", disabled: true, onclick: () => save(`${path}/result?format=csv`, `${study.short}.csv`).catch(lost) }, "Download CSV");
+  const top = h("div", {});
   const tiles = h("dl", { class: "tiles" });
   const found = h("div", { class: "slot" });
-  const rounds = h("div", { class: "slot" });
-  const top = h("div", {});
-  root.replaceChildren(top, tiles, h("div", { class: "cards" }, found, rounds));
-  const { kind } = study;
+  const list = h("ol", { class: "rounds" });
+  const needs = h("p", { class: "note" });
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const end = h("button", { type: "button", async onclick() {
+    end.disabled = error.hidden = true;
+    try {
+      await change("POST", `${path}/advance?part=${under().key}`);
+      study = await ask(path, { signal });
+      announce("The round is over.");
+      await look();
+    } catch (problem) {
+      error.textContent = problem.status === 403 ? "This token may only read. Ending a round needs an admin token." : problem.message;
+      error.hidden = false;
+    }
+  } }, "End this round");
+  const ending = h("div", { class: "actions" }, end);
+  const reach = h("p", { class: "note" });
+  root.replaceChildren(top, tiles, h("div", { class: "cards" }, found, h("div", { class: "slot" },
+    card("Rounds", null, h("p", { class: "note" }, "Other people are asked in each round, and everybody answers once.", hint("round")), list, needs, ending, error, reach))));
 
+  const under = () => study.parts.find((part) => part.under_way);
+
+  /** What is there stays, and says something new: somebody may be about to press a button. */
   function figures() {
-    top.replaceChildren(head(place, name, study, "", download));
     const { progress, parts } = study;
     const over = parts.filter((part) => !part.under_way).length;
     const reports = parts.reduce((sum, part) => sum + part.reports, 0);
-    tiles.replaceChildren(
+    showTiles(tiles,
       tile("Round", study.state === "done" ? "all over" : `${count(over + 1)} of ${kind === "discovery" ? "about " : ""}${count(progress.expected_rounds)}`, study.state === "open" ? "under way" : study.state, "round"),
       tile("People so far", count(reports), `of about ${count(progress.users)} who are expected`),
       tile("Privacy", `ε ${Number(study.epsilon.toFixed(3))}`, "spent once, by everybody", "epsilon"));
-    rounds.replaceChildren(roundsCard());
-  }
-
-  function roundsCard() {
-    const { parts, progress } = study;
     const rows = Array.from({ length: Math.max(progress.expected_rounds, parts.length) }, (_, number) => parts[number] ?? null);
-    const under = parts.find((part) => part.under_way);
-    const can = under && under.reports >= Math.max(progress.least_reports, study.minimum);
-    const error = h("p", { class: "error", role: "alert", hidden: true });
-    const end = h("button", { type: "button", disabled: !can, async onclick() {
-      end.disabled = true;
-      try {
-        await change("POST", `${path}/advance?part=${under.key}`);
-        study = await ask(path, { signal });
-        announce("The round is over.");
-        await look();
-      } catch (problem) {
-        error.textContent = problem.status === 403 ? "This token may only read. Ending a round needs an admin token." : problem.message;
-        error.hidden = false;
-      }
-    } }, "End this round");
-    return card("Rounds", null, h("p", { class: "note" }, "Other people are asked in each round, and everybody answers once.", hint("round")),
-      h("ol", { class: "rounds" }, rows.map((part, number) => round(part, number))),
-      under ? h("p", { class: "note" }, study.automatic ? "A round ends by itself when it has the reports that it waits for." : "A round ends when somebody ends it here.",
-        can ? "" : ` It needs at least ${several(Math.max(progress.least_reports, study.minimum), "report")}.`) : null,
-      study.state === "open" ? h("div", { class: "actions" }, end) : null, error,
-      progress.reach ? h("p", { class: "note" }, progress.reach) : null);
+    refill(list, ...rows.map((part, number) => round(part, number)));
+    const least = Math.max(progress.least_reports, study.minimum);
+    end.disabled = !under() || under().reports < least;
+    needs.textContent = under() ? `${study.automatic ? "A round ends by itself when it has the reports that it waits for." : "A round ends when somebody ends it here."}${end.disabled ? ` It needs at least ${several(least, "report")}.` : ""}` : "";
+    ending.hidden = study.state !== "open";
+    reach.textContent = progress.reach ?? "";
   }
 
   /** One round: over, under way, or to come. */
@@ -106,20 +106,16 @@ export async function roundsPage(root, lost, place, name) {
     figures();
     const now = `${study.state} ${study.parts.length}`;
     if (now !== known) {
+      if (!known.startsWith(study.state)) top.replaceChildren(head(root, place, name, study, "", download));
       known = now;
+      found.replaceChildren(card(study.state === "done" ? "What was found" : "Found so far", null, h("p", { class: "nothing", role: "status" }, "Estimating …")));
       await results();
     }
   }
 
   await look();
-  async function follow() {
-    try {
-      if (!document.hidden) {
-        study = await ask(path, { signal });
-        await look();
-      }
-    } catch (error) { lost(error); return; }
-    if (!signal.aborted) setTimeout(follow, PAUSE);
-  }
-  if (study.state === "open") setTimeout(follow, PAUSE);
+  if (study.state === "open") follow(root, lost, study.trial_of ? SOON : PAUSE, async () => {
+    study = await ask(path, { signal });
+    await look();
+  });
 }

@@ -9,21 +9,20 @@ import { count, moment } from "./words.js";
 
 export async function settingsPage(root, lost, place, name) {
   const study = await loaded(root, `/v1/studies/${name}`);
-  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
   const trail = h("div", { class: "slot" });
-  root.append(head(place, name, study, "settings"), h("div", { class: "cards" }, wordsCard(study, again), agreedCard(study), lifeCard(study, again), trail));
+  root.append(head(root, place, name, study, "settings"), h("div", { class: "cards" }, wordsCard(study, root.go), agreedCard(study), lifeCard(study, root.go), trail));
   trail.replaceChildren(await trailCard(study, root.signal));
 }
 
-/** A card with buttons and forms that change a survey, and the sentence that says why one of them failed. */
-function changing(title, note, again, make) {
+/** A card with buttons and forms that change a survey, and the sentence that says why one of them failed. The page is shown anew, or another one. */
+function changing(title, note, go, make) {
   const error = h("p", { class: "error", role: "alert", hidden: true });
   async function done(work, said) {
     error.hidden = true;
     try {
-      await work();
+      const place = await work();
       announce(said);
-      again();
+      go(place);
     } catch (problem) {
       error.textContent = problem.status === 403 ? "This token may only read. Changing a survey needs an admin token." : problem.message;
       error.hidden = false;
@@ -32,16 +31,20 @@ function changing(title, note, again, make) {
   return card(title, note, ...make(done), error);
 }
 
-function wordsCard(study, again) {
+function wordsCard(study, go) {
   const path = `/v1/studies/${study.id}`;
   const title = h("input", { id: "new-title", maxlength: 200, value: study.title });
   const question = h("input", { id: "new-question", maxlength: 2000, value: study.question });
   const labels = h("textarea", { rows: 3, spellcheck: "false", value: Object.entries(study.labels).map(([item, text]) => `${item} = ${text}`).join("\n") });
-  const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.includes(" = ")).map((line) => line.split(/ = (.*)/s).slice(0, 2).map((one) => one.trim())));
-  return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", again, (done) => [
+  const read = () => Object.fromEntries(labels.value.split("\n").filter((line) => line.trim()).map((line) => {
+    const [, item, text] = /^(.+?) = (.+)$/.exec(line.trim()) ?? [];
+    if (!text) throw new Error(`“${line.trim()}” is no label. Write the answer, then = with a space on either side, then what people read instead.`);
+    return [item.trim(), text.trim()];
+  }));
+  return changing("What people read", "What is asked never changes. These words can be corrected, and the trail keeps what was there before.", go, (done) => [
     h("form", { class: "life", onsubmit(event) {
       event.preventDefault();
-      done(() => change("PATCH", path, { title: title.value.trim(), question: question.value.trim(), labels: read() }), "The words are changed.");
+      done(async () => { await change("PATCH", path, { title: title.value.trim(), question: question.value.trim(), labels: read() }); }, "The words are changed.");
     } },
     h("div", { class: "field" }, h("label", { for: "new-title" }, "Title"), title),
     h("div", { class: "field" }, h("label", { for: "new-question" }, "Question"), question),
@@ -61,28 +64,28 @@ function agreedCard(study) {
     row("Name for programs", h("code", {}, study.id))));
 }
 
-function lifeCard(study, again) {
+function lifeCard(study, go) {
   const path = `/v1/studies/${study.id}`;
   const ended = study.state === "closed" || study.state === "done";
-  return changing("Try, clone, close, archive, delete", null, again, (done) => {
-    const button = (name, work, said) => h("button", { type: "button", onclick: () => done(work, said) }, name);
+  return changing("Try, clone, close, archive, delete", null, go, (done) => {
+    const button = (name, work, said) => h("button", { type: "button", onclick: () => done(async () => { await work(); }, said) }, name);
     const typed = h("input", { id: "delete-name", autocomplete: "off", "aria-describedby": "delete-help" });
     const remove = h("button", { type: "button", class: "danger", disabled: true, onclick: () => done(async () => {
       await change("DELETE", path);
-      location.hash = "#/";
+      return "#/";
     }, "The survey is deleted.") }, "Delete for good");
     typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== titleOf(study); });
     return [
       h("div", { class: "actions" },
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
-        h("button", { type: "button", onclick: () => done(async () => { location.hash = placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })); }, "The copy is made.") }, "Clone"),
+        h("button", { type: "button", onclick: () => done(async () => placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })), "The copy is made.") }, "Clone"),
         study.state === "done" ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
           : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
-      ended ? h("details", {}, h("summary", {}, "Delete this survey"),
-        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices keep what they have remembered, and would not answer it again. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
-        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), remove) : null];
+      ended ? h("details", { class: "more" }, h("summary", {}, "Delete this survey"), h("div", { class: "fields" },
+        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices are not told: what they remember of it stays on them. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
+        h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), h("div", { class: "actions" }, remove))) : null];
   });
 }
 
@@ -90,11 +93,15 @@ function lifeCard(study, again) {
 const DONE = {
   "POST /v1/studies": "Made", "POST /v1/plans": "Made", "POST /v1/discoveries": "Made",
   "POST /v1/studies/{study}/trial": "A trial made", "POST /v1/studies/{study}/clone": "A copy made", "POST /v1/studies/{study}/begin": "Begun",
-  "PATCH /v1/studies/{study}": "Corrected, or archived", "POST /v1/studies/{study}/reopen": "Opened again",
+  "POST /v1/studies/{study}/reopen": "Opened again",
   "POST /v1/studies/{study}/close": "Closed", "POST /v1/plans/{plan}/close": "Closed",
   "POST /v1/studies/{study}/advance": "Ended a round", "POST /v1/discoveries/{discovery}/advance": "Ended a round",
   "POST /v1/plans/{plan}/aggregates": "Counts from elsewhere added", "POST /v1/plans/{plan}/uploads": "Uploads taken in, or left out",
 };
+
+/** What an entry says, in words. */
+const said = ({ what, detail }) => (what !== "PATCH /v1/studies/{study}" ? DONE[what] ?? what
+  : detail.startsWith("archived: no") ? "Archived" : detail.startsWith("archived: yes") ? "Taken out of the archive" : "Corrected");
 
 /** Entries that repeat the one before as one, with how often. */
 function together(trail) {
@@ -109,14 +116,14 @@ function together(trail) {
 
 /** What administrators did with this survey. */
 async function trailCard(study, signal) {
-  let said;
+  let shown;
   try {
     const { trail } = await ask(`/v1/trail?study=${study.id}&most=50`, { signal });
-    said = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, DONE[one.what] ?? one.what, times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
-      h("span", { class: "note" }, `${one.who || `token ${one.token}`}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "Nothing was changed since it was made.");
+    shown = trail.length ? h("ul", { class: "trail" }, together(trail).map(([one, times]) => h("li", {}, h("span", {}, said(one), times > 1 ? `, ${count(times)} times` : "", one.detail ? h("small", {}, one.detail) : null),
+      h("span", { class: "note" }, `token ${one.who ? `“${one.who}”` : one.token}, ${moment(one.moment)}`)))) : h("p", { class: "note" }, "There is no record of what was done: it was made by the command, or before records were kept.");
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    said = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);
+    shown = h("p", { class: "note" }, error.status === 403 ? "Only an admin token shows who did what." : error.message);
   }
-  return card("What was done", null, said);
+  return card("What was done", null, shown);
 }

@@ -13,7 +13,9 @@ export async function sendPage(root, lost, place, name) {
   const files = await ask("/client/files.json", { signal: root.signal });
   const texts = isPlan ? snippets(study, kindOf(study).example(form), location.origin, files) : ofStudy(study, answerTo(study.kind, form), location.origin, files);
   const sets = isPlan && holdsSets(study) ? " A list may hold more answers, or none; in a shell, write semicolons between them." : "";
-  root.append(head(place, name, study, "send"),
+  const note = study.trial_of ? "These lines send to the trial, which is thrown away when the survey begins. Copy those of the survey then."
+    : study.draft || study.state === "planned" ? "This survey takes no reports yet." : study.state === "open" ? null : "This survey takes no more reports.";
+  root.append(head(root, place, name, study, "send"), note ? h("p", { class: "warning" }, note) : "",
     snippetsCard(texts, `Ready to be copied. The answer in it is an example. A device answers once, however often the page is loaded.${sets}`));
 }
 
@@ -169,6 +171,7 @@ function snippetsCard(texts, about) {
       if (chosen) panel.setAttribute("aria-labelledby", tab.id);
     });
     code.textContent = texts[name];
+    code.parentNode.classList.toggle("prose", name === "Privacy notice");
     note.textContent = NOTES[name];
   }
 

@@ -19,29 +19,39 @@ export async function tokensPage(root) {
     root.append(h("p", { class: "card" }, "This token may only read. An admin token shows the others, makes new ones and revokes them."));
     return;
   }
-  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
   const made = h("div", { "aria-live": "polite" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const fail = (problem) => { error.textContent = problem.message; error.hidden = false; };
   const list = h("tbody");
   const row = (one) => {
-    const revoke = h("button", { type: "button", class: "small", async onclick() {
+    const revoke = h("button", { type: "button", class: "small", onblur: () => say("Revoke"), async onclick() {
       if (revoke.textContent === "Revoke") {
-        revoke.textContent = "Really revoke?";
+        say("Really revoke?");
         return;
       }
+      revoke.disabled = true;
       try {
         await change("DELETE", `/v1/tokens/${one.id}`);
         announce("The token is revoked.");
-        again();
-      } catch (problem) { fail(problem); }
-    } }, "Revoke");
-    revoke.setAttribute("aria-label", `Revoke ${one.name || `token ${one.id}`}`);
+        revoke.closest("tr").remove(); // the rest of the page stays: it may show a token that nobody has copied yet
+        old.append(row({ ...one, revoked: new Date().toISOString() }));
+        revoked();
+      } catch (problem) {
+        revoke.disabled = false;
+        fail(problem);
+      }
+    } });
+    const say = (text) => {
+      revoke.textContent = text;
+      revoke.setAttribute("aria-label", `${text} ${one.name || `token ${one.id}`}`);
+    };
+    say("Revoke");
     return h("tr", { class: one.revoked ? "revoked" : null }, h("th", { scope: "row" }, one.name || `token ${one.id}`), h("td", {}, one.scope, one.plan ? " (one survey)" : "", one.expires ? h("small", {}, ` until ${moment(one.expires)}`) : ""),
       h("td", { "data-name": "made " }, moment(one.created)), h("td", { "data-name": "used last: " }, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : revoke));
   };
   list.append(...every.filter((one) => !one.revoked).map(row));
-  const old = every.filter((one) => one.revoked);
+  const old = h("tbody", {}, every.filter((one) => one.revoked).map(row));
+  const ended = h("summary");
   const table = (caption, body) => scrolling(`${caption}, a table`, h("table", { class: "tokens" }, h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, ["name", "may", "made", "used last", "revoke"].map((text) => h("th", { scope: "col" }, text)))), body), "tall");
   const name = h("input", { id: "token-name", maxlength: 200, required: true, placeholder: "Newsletter team" });
@@ -62,5 +72,7 @@ export async function tokensPage(root) {
         h("div", { class: "field" }, h("label", { for: "token-scope" }, "It may"), scope)),
       h("div", { class: "actions" }, h("button", { class: "main" }, "Make the token"))), made, error),
     card("Tokens in use", "“Used last” is right to the hour.", table("Tokens in use", list)),
-    old.length ? h("details", {}, h("summary", {}, `Revoked (${old.length})`), h("div", { class: "card" }, table("Revoked tokens", h("tbody", {}, old.map(row))))) : "");
+    h("details", {}, ended, h("div", { class: "card" }, table("Revoked tokens", old))));
+  const revoked = () => { ended.textContent = `Revoked (${old.children.length})`; ended.parentNode.hidden = !old.children.length; };
+  revoked();
 }

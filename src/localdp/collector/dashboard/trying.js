@@ -1,54 +1,51 @@
 // Trials: a survey is tried apart from the real one, with made-up people, and thrown away when the real one begins.
 
-import { change, tell } from "./api.js";
+import { ask, change, tell } from "./api.js";
 import { announce, h } from "./dom.js";
 import { placeOf } from "./head.js";
 import { cellsOf } from "./kinds.js";
 import { several } from "./words.js";
 
 const PEOPLE = 500; // made-up people at once
+const IN_A_ROUND = 200; // and in each round: most devices that are made are asked in another one, which takes time
 const AT_ONCE = 8; // of them who send at the same time
+const IN_ROUNDS = ["discovery", "sets"];
 
-/** Make a trial of a survey, and go there. */
-export async function tryIt(study) {
-  location.hash = placeOf(await tell(`/v1/studies/${study.id}/trial`, {}));
-}
+/** Make a trial of a survey: where it is. */
+export const tryIt = async (study) => placeOf(await tell(`/v1/studies/${study.id}/trial`, {}));
 
 /** What can be done with a trial, or with a survey that has not begun; nothing for others. */
-export function trialBar(study, place, name) {
+export function trialBar(root, study, place) {
   if (!study.trial_of && !study.draft) return null;
   const said = h("p", { role: "status" });
-  const act = (text, work, look = "") => {
-    const button = h("button", { type: "button", class: look, async onclick() {
-      button.disabled = true;
-      try {
-        await work();
-      } catch (error) {
-        said.textContent = error.status === 403 ? "This needs an admin token." : error.message;
-      } finally {
-        button.disabled = false;
-      }
-    } }, text);
-    return button;
-  };
-  const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+  const actions = h("div", { class: "actions" });
+  const act = (text, work, look = "") => h("button", { type: "button", class: look, async onclick() {
+    for (const one of actions.children) one.disabled = true;
+    try {
+      await work();
+    } catch (error) {
+      said.textContent = error.status === 403 ? "This needs an admin token." : error.message;
+    } finally {
+      for (const one of actions.children) one.disabled = false;
+    }
+  } }, text);
   const begin = (id) => act("Begin for real", async () => {
     const begun = await (await change("POST", `/v1/studies/${id}/begin`)).json();
     announce("The survey has begun, and its trials are gone.");
-    location.hash = placeOf(begun);
-    if (id === study.id) again();
+    root.go(placeOf(begun));
   }, "main");
+  const sent = async () => {
+    await (IN_ROUNDS.includes(study.kind) ? playRounds : madeUp)(study, place, root.signal, (text) => { said.textContent = text; });
+    announce(said.textContent);
+  };
+  actions.append(...(study.trial_of ? [
+    act(IN_ROUNDS.includes(study.kind) ? "Play all rounds with made-up people" : `Send ${PEOPLE} made-up answers`, sent), begin(study.trial_of),
+    act("Throw away", async () => { await change("DELETE", `/v1/studies/${study.id}`); root.go("#/"); }),
+  ] : [act("Try it", async () => root.go(await tryIt(study))), begin(study.id)]));
   return h("div", { class: "card trial" },
     h("p", {}, study.trial_of ? h("b", {}, "This is a trial. ") : h("b", {}, "This survey has not begun. "),
       study.trial_of ? "Nothing in it ever mixes with the real survey, and it is thrown away when that begins." : "It takes no reports yet. Try it with made-up people, or begin."),
-    h("div", { class: "actions" },
-      study.trial_of ? act(`Send ${PEOPLE} made-up answers`, async () => {
-        await madeUp(study, place, (sent) => { said.textContent = `${several(sent, "answer")} sent …`; });
-        said.textContent = `${several(PEOPLE, "answer")} sent.`;
-        again();
-      }) : act("Try it", () => tryIt(study)),
-      begin(study.trial_of ?? study.id),
-      study.trial_of ? act("Throw away", async () => { await change("DELETE", `/v1/studies/${study.id}`); location.hash = "#/"; }) : null), said);
+    actions, said);
 }
 
 const any = (some) => some[Math.floor(Math.random() * some.length)];
@@ -91,26 +88,52 @@ function counted(form, values, { people, given } = { people: 0, given: {} }) {
   return { people: people + values.length, given };
 }
 
-/** Let people who do not exist answer a trial, each with a device of their own. */
-async function madeUp(study, place, progress) {
+/** Let people who do not exist answer a trial, each with a device of their own; in rounds, those whom the part under way asks. */
+async function madeUp(study, place, signal, say, round = "", part = null) {
   const { Client, memoryStore } = await import("/client/index.js");
   const address = `${location.origin}/v1/${place === "plan" ? "plans" : "studies"}/${place === "plan" ? study.fingerprint : study.id}`;
   const text = await (await fetch(`${address}/document`)).text();
   const document = JSON.parse(text);
-  let left = PEOPLE;
-  const values = [];
+  const key = `made-up ${study.id}`;
+  let kept = null;
+  try { kept = JSON.parse(sessionStorage.getItem(key)); } catch { /* storage is blocked: then the truth is not shown */ }
+  const all = part ? IN_A_ROUND : PEOPLE;
+  const [first, end] = part ? spanOf(document, JSON.parse(part)) : [];
+  let left = all;
   const people = async () => {
-    while (left > 0) {
+    while (left > 0 && !signal.aborted) {
       left -= 1;
       const client = new Client(text, { store: memoryStore(), upload: location.origin, mostEpsilon: 16, most: 16, mostItems: 1e7, mostReportBytes: 1 << 20 });
+      const at = part && (await client.place());
+      if (part && (at < first || at >= end)) {
+        client.close();
+        left += 1;
+        continue;
+      }
       const value = answer(document);
-      await client.send(value);
-      values.push(value);
+      await client.send(value, part ?? undefined);
       client.close();
-      if (left % 50 === 0) progress(PEOPLE - left);
+      kept = counted(document, [value], kept ?? undefined);
+      try { sessionStorage.setItem(key, JSON.stringify(kept)); } catch { /* as above */ }
+      if (left % 50 === 0) say(`${round}${several(all - left, "answer")} sent …`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, people));
-  const key = `made-up ${study.id}`;
-  try { sessionStorage.setItem(key, JSON.stringify(counted(document, values, JSON.parse(sessionStorage.getItem(key)) ?? undefined))); } catch { /* storage is blocked: then the truth is not shown */ }
+  say(`${round}${several(all - left, "answer")} sent.`);
+}
+
+/** The places of the devices that a round asks: its document tells them, or that of the survey of sets. */
+const spanOf = ({ shares }, { round, from, to }) => (shares ? [round, round + 1].map((end) => shares.slice(0, end).reduce((sum, one) => sum + one, 0)) : [from, to]);
+
+/** Let made-up people answer round by round, until all rounds are over. */
+async function playRounds(study, place, signal, say) {
+  const path = `/v1/studies/${study.id}`;
+  while (!signal.aborted) {
+    const { state, parts } = await ask(path, { signal });
+    if (state !== "open") break;
+    const part = await (await fetch(`${path}/part`, { signal })).text();
+    await madeUp(study, place, signal, say, `Round ${parts.length}: `, part);
+    if (!signal.aborted) await change("POST", `${path}/advance?part=${parts.at(-1).key}`);
+  }
+  say("All rounds are over.");
 }

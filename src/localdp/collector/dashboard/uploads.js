@@ -27,14 +27,19 @@ export async function uploadsPage(root, lost, place, name) {
     for (const box of body.querySelectorAll("input")) box.checked = true;
     body.dispatchEvent(new Event("change"));
   } }, "Choose all");
-  root.append(head(place, name, plan, "uploads"),
+  root.append(head(root, place, name, plan, "uploads"),
     h("dl", { class: "tiles" }, [["Counted", plan.counted], ["Look forged", plan.suspect], ["Left out by hand", plan.taken_back]].map(([term, value]) =>
       h("div", { class: "tile" }, h("dt", {}, term), h("dd", {}, count(value), h("small", {}, value === 1 ? "report" : "reports"))))),
     card("Uploads", null, h("p", { class: "note" }, "Reports that honest devices hardly ever send are left out of the shares.", hint("suspect"), " Shares follow a decision when at least the minimum of reports has changed."),
       standing, table, said, h("div", { class: "actions" }, all, back, into), error));
 
+  let latest = 0;
   async function list() {
+    const turn = (latest += 1);
     const which = standing.querySelector(":checked").value;
+    body.replaceChildren(); // nobody should choose uploads of another kind while these are on their way
+    back.disabled = into.disabled = table.hidden = all.hidden = true;
+    said.textContent = "Loading …";
     back.hidden = which === "taken-back";
     into.hidden = which === "counted";
     let found = [];
@@ -46,10 +51,10 @@ export async function uploadsPage(root, lost, place, name) {
       all.hidden = back.hidden = into.hidden = table.hidden = true;
       return;
     }
+    if (turn !== latest) return;
     body.replaceChildren(...found.map((one) => h("tr", {}, h("th", { scope: "row" }, h("label", { class: "inline" }, h("input", { type: "checkbox", value: one.upload }), ` ${count(one.upload)}`)),
       h("td", {}, shortDay(one.day)), h("td", {}, count(one.reports)), h("td", {}, count(one.suspect)))));
     table.hidden = all.hidden = !found.length;
-    back.disabled = into.disabled = true;
     said.textContent = found.length ? `${several(found.length, "upload")}${found.length === MOST ? ", the first of more" : ""}.` : which === "suspect" ? "Nothing looks forged." : "There are none.";
   }
 
@@ -58,7 +63,7 @@ export async function uploadsPage(root, lost, place, name) {
     try {
       const { moved: number } = await (await change("POST", `${path}/uploads`, { take, uploads: chosen() })).json();
       announce(`${several(number, "upload")} ${take === "in" ? "taken in" : "left out"}.`);
-      dispatchEvent(new HashChangeEvent("hashchange"));
+      root.go();
     } catch (problem) {
       error.textContent = problem.message;
       error.hidden = false;

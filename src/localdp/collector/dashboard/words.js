@@ -30,14 +30,14 @@ export const asked = (share) => `${Number((share * 100).toPrecision(4))}%`;
 
 /** 2026-11-16 as 16 Nov. */
 export function shortDay(day) {
-  return new Date(`${day}T00:00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
+  return new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 /** 2026-11-16 as 16 November 2026. */
 export const longDay = (day) => new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
-/** 2026-11-16T08:05:00Z as 16 Nov 2026, 08:05. */
-export const moment = (text) => new Date(text).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+/** 2026-11-16T08:05:00Z as 16 Nov 2026, 08:05 UTC. */
+export const moment = (text) => `${new Date(text).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" })} UTC`;
 
 /** The day that comes so many days after another one. */
 export const nextDay = (day, more = 1) => new Date(Date.parse(`${day}T00:00:00Z`) + more * 86_400_000).toISOString().slice(0, 10);

@@ -27,9 +27,10 @@ def add(session: Session, entry: Entry) -> None:
 
 
 def newest(session: Session, most: int, collection: str | None = None) -> list[Entry]:
-    """The newest entries, or those about one collection, the newest first."""
-    found = f"SELECT {columns(Entry)} FROM trail WHERE collection = COALESCE(?, collection)"  # noqa: S608
-    return [Entry(*row) for row in session.execute(f"{found} ORDER BY seq DESC LIMIT ?", (collection, most))]
+    """The newest entries, or those about one collection and the one that made it as a copy, the newest first."""
+    found = f"SELECT {columns(Entry)} FROM trail WHERE collection = COALESCE(?, collection) OR detail = ?"  # noqa: S608
+    values = (collection, f"made {collection}", most)
+    return [Entry(*row) for row in session.execute(f"{found} ORDER BY seq DESC LIMIT ?", values)]
 
 
 def forget_details(session: Session, collection: str) -> None:
