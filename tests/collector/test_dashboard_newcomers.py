@@ -203,7 +203,7 @@ def test_a_survey_with_a_few_reports_says_how_many_it_waits_for(collector, visit
     plan = collector.collection(items=["tea", "milk"], title="Few", minimum=100)
     assert collector.upload(plan, plan.privatize(["tea"] * 3).to_bytes()).status_code == 201
     page = visit(path=f"/#/plan/{plan.fingerprint[:16]}")
-    page.get_by_text("Almost there").wait_for()
+    page.get_by_text("Waiting for more reports").wait_for()
     said = page.locator("main").inner_text()
     assert "there are 3" in said
     assert "null" not in said
