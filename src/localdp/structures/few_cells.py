@@ -33,11 +33,16 @@ _WIDER = 1.25
 _FROM_PRIOR = 0.25  # a quarter of a Sobol sequence fills the space as evenly as the whole
 
 
-@lru_cache(maxsize=8)
-def _uniform(dimensions: int, number: int, pairs: int) -> Vector:
-    """Points that fill the unit cube evenly: always the same for this number, and independent of other numbers'."""
-    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([dimensions, number]))
-    return np.asarray(np.clip(sequence.random(pairs), 1e-12, 1 - 1e-12))
+@lru_cache(maxsize=32)  # all fits of a survey draw from a few dozen of them, again and again: at most 1.3 MB each
+def _points(dimensions: int, number: int, pairs: int) -> tuple[Vector, Vector]:
+    """Gaussian points that fill their space evenly, and what makes Student points of them.
+
+    They are always the same for this number, and independent of other numbers'. A Gaussian point over the root of a
+    chi-square, which a coordinate of its own draws, is a Student one.
+    """
+    sequence = qmc.Sobol(dimensions + 1, scramble=True, rng=np.random.default_rng([dimensions + 1, number]))
+    uniform = np.clip(sequence.random(pairs), 1e-12, 1 - 1e-12)
+    return ndtri(uniform[:, 1:]), np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:, :1])))
 
 
 class SummedPart(Part):
@@ -64,12 +69,10 @@ class SummedPart(Part):
         middle = basis.T @ centre.eta
         prior_factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
         spread = basis.T @ centre.covariance @ basis
-        uniform = _uniform(basis.shape[1] + 1, number, pairs)
-        some = round(_FROM_PRIOR * uniform.shape[0])
-        for size in (some, uniform.shape[0]):
-            normal = ndtri(uniform[:size, 1:])
-            # A Gaussian point over the root of a chi-square, which the first coordinate draws, is a Student one.
-            student = normal * np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, uniform[:size, :1])))
+        all_normal, wider = _points(basis.shape[1], number, pairs)
+        for size in (round(_FROM_PRIOR * pairs), pairs):
+            normal = all_normal[:size]
+            student = normal * wider[:size]
             first = round(_FROM_PRIOR * size)
             factor = np.asarray(_WIDER * np.linalg.cholesky(spread), np.float64)
             prior_away, own_away = normal[:first] @ prior_factor.T, student[first:] @ factor.T

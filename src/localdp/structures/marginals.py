@@ -11,9 +11,10 @@ from copy import copy
 import numpy as np
 
 from localdp.structures.likelihood import Rows
-from localdp.types import Vector
+from localdp.types import Places, Vector
 
 _CANDIDATES = 24  # places where the shortest interval may begin
+_FEW_ROWS = 16  # so few have so many points that each is searched by itself
 
 
 class Marginals:
@@ -42,7 +43,7 @@ class Marginals:
 
     def quantiles(self, levels: Vector) -> Vector:
         """The quantile of each cell at its own level."""
-        right = np.clip((self._below < levels[:, None]).sum(axis=1), 1, self.values.shape[1] - 1)[:, None]
+        right = np.clip(self._smaller(levels), 1, self.values.shape[1] - 1)[:, None]
         low, high = (np.take_along_axis(self._below, right - side, axis=1)[:, 0] for side in (1, 0))
         start, stop = (np.take_along_axis(self.values, right - side, axis=1)[:, 0] for side in (1, 0))
         share = np.clip((levels - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
@@ -57,6 +58,12 @@ class Marginals:
             better = high - low < best_high - best_low
             best_low, best_high = np.where(better, low, best_low), np.where(better, high, best_high)
         return best_low, best_high
+
+    def _smaller(self, levels: Vector) -> Places:
+        """How many points of each cell lie below its level."""
+        if len(levels) <= _FEW_ROWS:
+            return np.array([np.searchsorted(*one) for one in zip(self._below, levels, strict=True)])
+        return np.asarray((self._below < levels[:, None]).sum(axis=1))
 
     def above(self, limit: float) -> Vector:
         """The probability of more than the limit."""
