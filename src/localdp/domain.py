@@ -54,7 +54,8 @@ class Domain(Frozen):
         check_no_table(items, DomainError)
         size = as_size(items)
         if size is not None and size > LARGEST_SIZE:
-            raise DomainError(f"a domain holds at most 2^32 items, not {shown(size)}")
+            given = f"{size:,}" if size < 2**64 else f"about 2^{size.bit_length() - 1}"
+            raise DomainError(f"a domain holds at most 2^32 items, not {given}")
         self.items: Sequence[Item] = range(size) if size is not None else checked_items(items)
         self.other: Item | None = other.item() if isinstance(other, np.generic) else other
         if self.other is not None:

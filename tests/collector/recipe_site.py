@@ -20,7 +20,7 @@ def files(collector, names):
     """The page and its script as the documentation has them, with the address of a collector and its plans."""
     text = (ROOT / "docs" / "browser.md").read_text("utf-8")
     page, script = (
-        re.search(r"```html\n(.*?)```", text, re.S)[1],
+        re.search(r"```html\n(<!doctype.*?)```", text, re.S)[1],
         re.search(r"```js\n(// recipes.js.*?)```", text, re.S)[1],
     )
     for old, new in {"https://collector.example": collector.url, "VERSION": ldp.__version__, **names}.items():

@@ -70,7 +70,7 @@ def test_the_size_of_the_subset_is_nearly_the_best(size, set_size, epsilon):
     near = range(max(1, mechanism.subset // 2), min(size, 2 * mechanism.subset + 2) + 1)
     e = exp_below(epsilon)
     best = max(SubsetLaw(size + set_size, set_size, k, 64, e - 1).precision for k in near)
-    assert float(best * mechanism._variance_per_user) < 1.02
+    assert float(best * mechanism._by_pair(1).variance) < 1.02
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
