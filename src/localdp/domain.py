@@ -61,10 +61,8 @@ class Domain(Frozen):
         if self.other is not None:
             self._place_other(self.other)
         if len(self.items) < 2:
-            raise DomainError(
-                "a domain needs at least two items: with "
-                + ("one, everybody's answer is known" if len(self.items) else "none, nobody can answer")
-            )
+            said = "one, everybody's answer is known" if self.items else "none, nobody can answer"
+            raise DomainError(f"a domain needs at least two items: with {said}")
         self._freeze()
 
     def _place_other(self, other: Item) -> None:
