@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -12,14 +13,24 @@ from localdp.types import Places, Vector
 class Quantity:
     """A number with the interval (low, high) that contains the true one with probability `level`.
 
-    >>> Quantity(41.5, 38.0, 45.0, level=0.9)
-    Quantity(value=41.5, low=38.0, high=45.0, level=0.9)
+    It prints with as many digits as the interval leaves room for.
+
+    >>> print(Quantity(31.7263, 30.3817, 33.0692, level=0.9))
+    31.7, with 90% probability between 30.4 and 33.1
     """
 
     value: float
     low: float
     high: float
     level: float
+
+    def __str__(self) -> str:
+        width = self.high - self.low
+        places = max(1 - math.floor(math.log10(width)), 0) if width > 0 else 6
+        shown = f",.{places}f" if width > 0 else ",.6g"
+        # Adding 0.0 turns -0.0, which rounding leaves of a tiny negative end, into 0.0.
+        value, low, high = (format(round(number, places) + 0.0, shown) for number in (self.value, self.low, self.high))
+        return f"{value}, with {100 * self.level:.4g}% probability between {low} and {high}"
 
 
 class AnyPosterior(ABC):
