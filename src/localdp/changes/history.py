@@ -48,6 +48,7 @@ _FRESH = 1e-3  # the least share of an item's variance that is taken as new in e
 _MOST_NUMBERS = 8_000_000  # items times periods whose lines are computed
 _FEWEST_ITEMS = 1_000
 _FITTED, _CLOSE = 100, 1e-6  # rounds until the shares of every period add up, and how exactly
+_LEAST_UNSEEN = 0.01  # of every share, so that there is always something to move
 _WIDEST = 2.0**14  # drifts, in units of the smallest visible one
 
 
@@ -126,7 +127,8 @@ class Lines:
         unit = units(levels, errors)
         moves = Moves(basis, basis.coordinates(shares), c, unit / errors, free, float(unit.max()))
         found, spread = moves.paths()
-        found = _possible(found, levels, held, adds_up=largest.total is not None)
+        kept = spread / (c[:, None] * np.square(basis.paths).sum(axis=1))
+        found = _possible(found, kept, levels, held, adds_up=largest.total is not None)
         return cls(level, places, *_between(basis, len(periods), found, spread, moves.drifts), typical)
 
     def calibrated(self, time: int, period: Aggregate) -> Calibrated:
@@ -164,16 +166,23 @@ def _curves(level: Level, periods: Sequence[Aggregate]) -> tuple[Curves, Vector]
     return curves, curves.amplitudes(np.array([period.counts / period.n for period in periods])).T
 
 
-def _possible(away: Vector, levels: Vector, weights: Vector, *, adds_up: bool) -> Vector:
-    """Paths that are nowhere below 0 and keep their mean; if shares add up, those of every period keep their sum."""
+def _possible(away: Vector, kept: Vector, levels: Vector, weights: Vector, *, adds_up: bool) -> Vector:
+    """Paths that are nowhere below 0 and keep their mean; if shares add up, those of every period keep their sum.
+
+    `kept` is the part of the noise that is left in a path. What a period lacks is given to each item in proportion to
+    the part of its share that was not seen there: an item that is followed closely stays where it was seen, and the
+    many rare ones, whose paths keep to their levels for want of evidence, move.
+    """
     shares, whole = np.maximum(levels[:, None] + away, 0), float(levels.sum())
+    unseen = np.clip(1 - kept, _LEAST_UNSEEN, 1)
     for _ in range(_FITTED if adds_up else 1):
-        sums = shares.sum(axis=0)
+        lacking = whole - shares.sum(axis=0)
         if adds_up:
-            shares *= whole / np.maximum(sums, 1e-300)
+            free = shares * unseen
+            shares = np.maximum(shares + free * (lacking / np.maximum(free.sum(axis=0), 1e-300)), 0)
         means = shares @ (weights / weights.sum())
         shares *= (levels / np.maximum(means, 1e-300))[:, None]
-        if np.abs(sums - whole).max() < _CLOSE * whole:
+        if np.abs(lacking).max() < _CLOSE * whole:
             break
     return np.asarray(shares - levels[:, None])
 
