@@ -132,8 +132,13 @@ class Observations:
 
     def ladder(self, per_deviation: float, top: float) -> Vector:
         """Numbers from near 0 to just above `top`, so many to a deviation of the noise, and at least 1 apart."""
-        step = max(min(self.noise.deviation, float(self.n)) / per_deviation, 1.0)
-        return np.arange(step, top + step, step)
+        parts, start = [], 0.0
+        for place, (deviation, reach) in enumerate(self.scales):
+            step = max(min(deviation, float(self.n)) / per_deviation, 1.0)
+            stop = top if place == len(self.scales) - 1 else min(reach, top)
+            parts.append(np.arange(start + step, stop + step, step))
+            start = float(parts[-1][-1]) if parts[-1].size else start
+        return np.concatenate(parts)
 
     def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
         """Nodes for the likelihood of the core: frequencies from `first` to as far beyond the cut as noise reaches.

@@ -154,15 +154,6 @@ class ObservationsByItem(Observations):
             return np.zeros(0), np.zeros(0)
         return np.concatenate([points for points, _ in parts]), np.concatenate([counts for _, counts in parts])
 
-    def ladder(self, per_deviation: float, top: float) -> Vector:
-        parts, start = [], 0.0
-        for place, (deviation, reach) in enumerate(self.scales):
-            step = max(min(deviation, float(self.n)) / per_deviation, 1.0)
-            stop = top if place == len(self.scales) - 1 else min(reach, top)
-            parts.append(np.arange(start + step, stop + step, step))
-            start = float(parts[-1][-1]) if parts[-1].size else start
-        return np.concatenate(parts)
-
     def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
         exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * self.scales[0][0]))))
         parts = [whole_numbers(first, max(first, exact))]

@@ -16,10 +16,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, panels, whole_numbers
-from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH, Observations
-from localdp.priors.fitting.parametric import ParametricPrior, mass_quadrature
 from localdp.types import Vector
 
 EXACT_FROM = 400
@@ -93,19 +91,6 @@ class SharedCounts(Observations):
         logs = np.where(k >= c, logs + c * np.log(self.share) + left * np.log1p(-self.share), -np.inf)
         largest = logs.max(axis=1, initial=-1e300)
         return np.exp(logs - largest[:, None]), largest
-
-    def log_likelihood(self, prior: FittedPrior) -> float:
-        """The log-likelihood of all counts under a prior."""
-        if isinstance(prior, ParametricPrior) and prior.feature is not None:  # a bulk that may be narrow
-            quadrature = mass_quadrature(prior.family, prior.theta, self.n, self.panel_scales)
-        else:
-            quadrature = self.quadrature(prior.first, prior.edges)
-        k, masses = quadrature.nodes, prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
-        if prior.first > 0:
-            k, masses = np.append(0.0, k), np.append(prior.zero, masses)
-        likelihood, scale = self.likelihood(k)
-        found = np.log(likelihood @ np.exp(masses) + 1e-300) + scale
-        return float(self.binned[1] @ found + prior.log_mass(self.tail).sum())
 
 
 def _most(share: float) -> float:
