@@ -179,10 +179,7 @@ class Calibrated(Frequencies):
     def named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
         # The estimates were moved to the total, if it is known, which leaves an item v - v^2/V of its variance v.
         held = np.clip(self.estimates, 0, self.n)
-        if isinstance(self.noise, NoiseByItem):
-            variances = self.noise.variance_of(np.arange(held.size), held)
-        else:
-            variances = self.noise.variance_at(held)
+        variances = self.noise.variance_of(slice(None), held)
         known = 0.0 if self.total is None else variances / max(float(variances.sum()), 1e-300)
         reach = (ndtri((1 + level) / 2) * np.sqrt(variances * (1 - known)))[places]
         found = self.estimates[places]
