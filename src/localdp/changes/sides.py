@@ -93,9 +93,8 @@ class Side:
     def noise_variances(self, shares: Vector) -> Vector:
         """u: the variance of the noise of every share before it was moved, if these are the true shares."""
         held = np.clip(shares, 0, 1) * self.n
-        if isinstance(self.noise, NoiseByItem):
-            return self.noise.variance_of(np.arange(self.size), held) / self.n**2
-        return np.broadcast_to(self.noise.variance_at(held), held.shape) / self.n**2
+        # `variance_of` has the items along the first axis, and several surveys have them along the last one.
+        return self.noise.variance_of(slice(None), held.T).T / self.n**2
 
     def variances(self, shares: Vector) -> Vector:
         """The variance of every estimated share around that of the population; the last axis is that of the items."""
