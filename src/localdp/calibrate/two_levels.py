@@ -189,7 +189,7 @@ class _Standard:
     shift: float
     mean: float
     deviation: float
-    line: tuple[float, float]
+    slope: float
     spread: float
 
     @classmethod
@@ -202,11 +202,11 @@ class _Standard:
         u = (logs - mean) / scale
         slope = float(prior @ u**3)
         square = u**2 - 1 - slope * u
-        return cls(shift, mean, scale, (1.0, slope), max(float(np.sqrt(prior @ square**2)), 1e-6))
+        return cls(shift, mean, scale, slope, max(float(np.sqrt(prior @ square**2)), 1e-6))
 
     def __call__(self, k: Vector) -> Vector:
         u = (np.log(k + self.shift) - self.mean) / self.deviation
-        square = (u**2 - self.line[0] - self.line[1] * u) / self.spread
+        square = (u**2 - 1 - self.slope * u) / self.spread
         return np.column_stack([u, np.clip(square, -_FARTHEST_SQUARE, _FARTHEST_SQUARE)])
 
 

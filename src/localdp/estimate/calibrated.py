@@ -24,6 +24,7 @@ from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.in_survey import InSurvey
+from localdp.frozen import read_only
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.structures.calibration import Calibration
 from localdp.types import Places, Vector
@@ -75,12 +76,12 @@ class Calibrated(Frequencies):
     @cached_property
     def frequencies(self) -> Vector:
         """The posterior means, or the post-processed frequencies."""
-        return _read_only(self._posterior.means() if self.processed is None else self.processed)
+        return read_only(self._posterior.means() if self.processed is None else self.processed)
 
     @cached_property
     def std(self) -> Vector:
         """The standard deviation of the posterior of every item."""
-        return _read_only(self._posterior.deviations()) if self.origin is None else self.origin.std
+        return read_only(self._posterior.deviations()) if self.origin is None else self.origin.std
 
     @property
     def std_error(self) -> float:
@@ -221,8 +222,3 @@ class Calibrated(Frequencies):
             return f"<Calibrated frequencies{steps} of {self.domain.size} cells of a questionnaire of {self.n} people>"
         by = repr(self.prior) if self.structured is None else f"{self.structured.structure!r} and {self.prior!r}"
         return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {by}>"
-
-
-def _read_only(values: Vector) -> Vector:
-    values.setflags(write=False)
-    return values
