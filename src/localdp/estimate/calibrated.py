@@ -125,13 +125,6 @@ class Calibrated(Frequencies):
             raise InvalidInputError("only tables of a questionnaire know about other questions and about no answers")
         return self.survey
 
-    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item, the shortest range (low, high) that contains the true frequency with this probability.
-
-        The arrays are read-only: they are computed once for each level and shared.
-        """
-        return self._remembered_interval(checked_level(level))
-
     def quantile(self, level: float) -> Vector:
         """For every item, the smallest frequency that the true one does not exceed with this probability."""
         return self._posterior.quantiles(checked_level(level))
