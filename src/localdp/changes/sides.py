@@ -145,7 +145,7 @@ class Side:
         """
         n, pair = self.n, self.probabilities
         own = self.noise_variances(shares)
-        if pair is None or n * min(pair[1] * (1 - pair[1]), pair[0] * (1 - pair[0]) + 1) > _MANY:
+        if pair is None or n * pair[1] * (1 - pair[1]) > _MANY:
             held = self._sampled(shares, times, rng)
             found = held + np.sqrt(own) * rng.standard_normal((times, self.size))
         elif self.balanced and abs(pair[1] * self.size + pair[0] - pair[1] - 1) < 1e-6:

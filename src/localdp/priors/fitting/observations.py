@@ -145,13 +145,27 @@ class Observations:
 
         Panels also end at the `breaks`, where a prior has a step.
         """
-        deviation = self.noise.deviation
-        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * deviation))))
+        exact, edges = self._stretches()
         parts = [whole_numbers(first, max(first, exact))]
-        stop = min(self.n + 0.5, self.cut + NOISE_REACH * deviation)
-        if stop > exact + 0.5:
-            parts.append(panels(cut_at(breaks, growing_edges(exact + 0.5, stop, deviation)), 4))
+        if edges.size > 1:
+            parts.append(panels(cut_at(breaks, edges), 4))
         return Quadrature.join(*parts)
+
+    def _stretches(self) -> tuple[int, Vector]:
+        """The largest frequency that is a node itself, and the edges of the panels beyond it."""
+        scales = self._core_scales
+        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * scales[0][0]))))
+        edges = np.array([exact + 0.5])
+        for deviation, reach in scales:
+            stop = min(self.n + 0.5, reach)
+            if stop > edges[-1]:
+                edges = np.append(edges, growing_edges(float(edges[-1]), stop, deviation)[1:])
+        return exact, edges
+
+    @property
+    def _core_scales(self) -> tuple[Scale, ...]:
+        """How wide panels in the core may be, and up to which frequency."""
+        return ((self.noise.deviation, self.cut + NOISE_REACH * self.noise.deviation),)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
         """p_s(point - k), a row for each point of the grid and a column for each k, and the logarithm of a scale.
