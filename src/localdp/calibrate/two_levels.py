@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import Grid
+from localdp.priors.fitting.observations import NOISE_REACH, Grid
 from localdp.types import Flags, Places, Vector
 
 SCALES, SCALE_WEIGHTS = (0.0, 0.5, 2.0), (0.4, 0.3, 0.3)
@@ -102,7 +102,7 @@ class TwoLevels:
         standardize = _Standard.of(blocks[0], finest)
         for block in blocks:
             reach = float(np.max(block.estimates[~block.far], initial=0.0))
-            used = block.k <= max(reach, 0.0) + 12 * block.noise.deviation_at(reach) + 1
+            used = block.k <= max(reach, 0.0) + NOISE_REACH * block.noise.deviation_at(reach) + 1
             log_prior = block.log_weights[used] - logsumexp(block.log_weights[used])
             self._priors.append(np.exp(log_prior))
             self._nodes.append(block.k[used])

@@ -285,6 +285,6 @@ def _is_widened(noise: Noise | NoiseByItem, found: Estimate | Calibrated) -> boo
 
 def weight_of_first(before: Side, after: Side) -> float:
     """The weight of the first side in the mean of both: the one that makes the mean independent of the difference."""
-    middle = np.full(before.size, 1 / before.size)
+    middle = np.full(before.size, 1 / before.size)  # one weight serves all items: that of a mean share
     own, other = (float(side.variances(middle).mean()) for side in (before, after))
     return other / max(own + other, 1e-300)

@@ -247,7 +247,7 @@ class Estimate(Frozen, Frequencies):
     @property
     def _variances(self) -> Vector:
         """The variance of the noise of every item, if its frequency is what it is estimated to be."""
-        found = np.clip(self._unbiased, 0, self.n)
+        found = np.clip(self._unbiased, 0, self.n)  # then in place: there may be very many items
         found *= self.excess_variance
         found += self.variance
         return np.maximum(found, 0.0, out=found)

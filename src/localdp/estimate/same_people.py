@@ -73,6 +73,7 @@ def _largest_variance(shares: Vector) -> float:
     """The largest variance of the noise that these estimates do not contradict."""
     if shares.size >= FEWEST:
         below = lower_half(shares)
+        # The mean of m squares of normal numbers has the relative deviation sqrt(2/m).
         return float(np.mean(below**2)) * (1 + _NORMAL * math.sqrt(2 / below.size))
     from scipy.special import chdtri
 

@@ -137,6 +137,7 @@ class PrivSet(SetMechanism, BitmapMechanism):
             SubsetLaw(elements, self.set_size, subset, self.width, e - 1)
             for subset in {min(max(1, k), self.size) for k in (near - 1, near)}
         ]
+        # Of two that are equally precise, the smaller subset: the order of the set above must not decide.
         self._law = max(laws, key=lambda law: (law.precision if law.p > law.q else -1, -law.subset))
         self.subset = self._law.subset
         self.hits = self._law.hits

@@ -164,7 +164,7 @@ def _summed(field: Field, likelihood: Likelihood, start: Vector, total: float | 
         del near
         try:
             ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
-            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8
+            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8  # tau and the doubts may be 0: no inverse then
             # Fits with other points average the errors of their sums too.
             number = sum((3 * place + 1) * step for place, step in enumerate(point)) % _SEQUENCES
             part = SummedPart(likelihood, Table(total), start, ground + np.diag(own), TAUS[point[-1]], number)
@@ -197,7 +197,7 @@ def calibration(
     total = exchangeable.total
     found = structured(structure, CellLikelihood(exchangeable.estimates, noise.usable(n)), total)
     gain = found.evidence - exchangeable.log_evidence() - HANDICAP
-    share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))
+    share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))  # exp(710) is no float
     parts: list[Part] = []
     weights: list[float] = []
     if share > LEAST_SHARE:

@@ -103,7 +103,7 @@ class Like(Structure):
     def _logarithms(self) -> tuple[Vector, Vector]:
         """The logarithms of the earlier frequencies, and their variances."""
         f = self.frequencies
-        least = 0.5 * float(f[f > 0].min())
+        least = 0.5 * float(f[f > 0].min())  # what a frequency of 0 counts as, since it has no logarithm
         held = np.maximum(f, least)
         variance = np.log1p(np.square(self.deviations / held)) + np.where(f > 0, 0.0, _ZERO)
         start = np.log(held) - 0.5 * np.log1p(np.square(self.deviations / held))

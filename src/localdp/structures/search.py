@@ -74,6 +74,7 @@ def averaged(
                 return -np.inf
             near = min(
                 (other for other, fit in found.items() if fit.settled),
+                # Fits of neighbouring points are alike, and a fit that begins near its end takes fewer rounds.
                 key=lambda other: sum(abs(a - b) for a, b in zip(other, point, strict=True)),
                 default=None,
             )
