@@ -1,9 +1,14 @@
-"""A base class for values that cannot be changed once they are made; `__init__` may check and compute attributes."""
+"""Values that cannot be changed once they are made: a base class, whose `__init__` may check and compute; arrays."""
 
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array = TypeVar("Array", bound="NDArray[Any]")
 
 
 class Frozen:
@@ -32,3 +37,9 @@ class Frozen:
 
     def __delattr__(self, name: str) -> None:
         raise FrozenInstanceError(f"{type(self).__name__} is a value: {name} cannot be deleted")
+
+
+def read_only(values: Array) -> Array:
+    """The same array, which nobody can write to any more."""
+    values.setflags(write=False)
+    return values

@@ -32,6 +32,7 @@ from localdp.errors import (
     InvalidInputError,
     SeedError,
 )
+from localdp.frozen import read_only
 from localdp.types import Counts, Vector
 
 LARGEST_EPSILON = 16.0
@@ -191,8 +192,7 @@ def checked_variances(variances: ArrayLike, size: int) -> Vector:
         raise InvalidInputError(
             f"the variance of item {bad[0]} is {vector[bad[0]]}: every item needs a finite variance above 0"
         )
-    vector.setflags(write=False)
-    return vector
+    return read_only(vector)
 
 
 def checked_total(total: Any) -> float | None:
@@ -237,8 +237,7 @@ def checked_estimates(values: ArrayLike) -> Vector:
     bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
         raise FrequencyError(f"the frequency of item {bad[0]} is {vector[bad[0]]}, which is not a finite number")
-    vector.setflags(write=False)
-    return vector
+    return read_only(vector)
 
 
 def checked_counts(counts: ArrayLike, n: int, size: int | None = None) -> Counts:

@@ -81,6 +81,28 @@ class TestDifference:
         assert ldp.difference(elsewhere, first).p_value > 0.01
         assert ldp.difference(elsewhere, second).p_value < 0.001
 
+    def test_a_list_of_equal_variances_is_one_variance(self) -> None:
+        truth, rng = 30_000 * zipf(12), np.random.default_rng(3)
+        noisy = [truth + rng.normal(0, 150, 12) for _ in range(2)]
+        one, several = (
+            ldp.difference(*(ldp.Estimate(found, n=30_000, variance=variance) for found in noisy))
+            for variance in (150.0**2, np.full(12, 150.0**2))
+        )
+        assert several.p_value == one.p_value > 0.01
+        np.testing.assert_allclose(several.shares, one.shares, atol=1e-12)
+        np.testing.assert_allclose(several.interval(), one.interval(), atol=1e-9)
+
+    def test_surveys_with_a_variance_for_each_item_can_be_compared(self) -> None:
+        deviations, rng = np.geomspace(50, 500, 12), np.random.default_rng(4)
+        shares = zipf(12)
+        moved = shares.copy()
+        moved[5] *= 3
+        before, after, again = (
+            ldp.Estimate(30_000 * found + rng.normal(0, deviations), n=30_000, variance=deviations**2)
+            for found in (shares, moved / moved.sum(), shares)
+        )
+        assert ldp.difference(before, after).p_value < 0.01 < ldp.difference(before, again).p_value
+
     def test_sets_are_compared_by_the_share_of_people_who_hold_the_item(self) -> None:
         plan = ldp.Plan(["a", "b", "c"], epsilon=4.0, set_size=2)
         sets = [["a", "b"]] * 3_000 + [["a"]] * 3_000

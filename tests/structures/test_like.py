@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.structures.like import Scaled, shares_noise
+from localdp.structures.like import shares_noise
 
 
 def release(shares, n, seed, epsilon=1.0):
@@ -81,7 +81,7 @@ def test_independent_noise_is_hardly_ever_refused():
         for spread in (0.0, 0.3, 1.0, 3.0):
             for _ in range(250):
                 f = rng.normal(0, spread, size)
-                assert not shares_noise(Scaled(f + rng.normal(size=size)), Scaled(f + rng.normal(size=size)))
+                assert not shares_noise(f + rng.normal(size=size), f + rng.normal(size=size))
 
 
 def test_other_items_and_bad_releases_are_refused():

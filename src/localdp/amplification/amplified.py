@@ -126,7 +126,7 @@ def _from_below(pair: Neighbours, known: Shuffled, n: int, delta: float, local: 
 
     guess = _guess([(one.first, one.second, one.other) for one in pair], n, delta)
     found = _search(bound, n, delta, local, guess)[0]
-    return max(0.0, found * (1 - 1e-15))
+    return max(0.0, found * (1 - 1e-15))  # e^epsilon was rounded, and the bound must not grow by that
 
 
 def _guess(laws: list[tuple[Fraction, Fraction, Fraction]], n: int, delta: float) -> float:

@@ -48,23 +48,19 @@ class FewItems(Frozen, AnyPosterior):
         self._freeze()
 
     def means(self) -> Vector:
-        """The mean frequency of every item."""
         return np.asarray((self._rows * self._k).sum(axis=1))
 
     def deviations(self) -> Vector:
-        """The standard deviation of the frequency of every item."""
         away = self._k - self.means()[:, None]
         return np.asarray(np.sqrt((self._rows * away**2).sum(axis=1)))
 
     def probability_above(self, limit: int) -> Vector:
-        """The probability that the frequency of an item is larger than the limit, for every item."""
         above = np.clip((self._k - limit - 0.5) / self._step + 0.5, 0.0, 1.0)
         single = (self._k == 0) | (self._k >= self._total) | (self._step <= 1)
         above = np.where(single, self._k > limit + 0.25, above)
         return np.asarray(np.clip((self._rows * above).sum(axis=1), 0.0, 1.0))
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
-        """For every item, the shortest range of frequencies that has at least this probability."""
         pairs = self._read(lambda total, k: cumulative.shortest_interval(total, k, level))
         low, high = np.floor(np.maximum(pairs[:, 0], 0.0) + cumulative.SLACK), np.ceil(pairs[:, 1] - cumulative.SLACK)
         doubt = DOUBT * np.array([noise.deviation for noise in self._noises])
@@ -73,12 +69,10 @@ class FewItems(Frozen, AnyPosterior):
         return np.where(low <= 1, 0.0, low), high + 0.0
 
     def quantiles(self, level: float) -> Vector:
-        """For every item, the smallest frequency that the true one does not exceed with this probability."""
         found = self._read(lambda total, k: (cumulative.quantile(total, k, level),))[:, 0]
         return np.ceil(found - cumulative.SLACK) + 0.0
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
-        """The quantile of each of these items at its own level; items ascend and may be repeated."""
         found = np.empty(levels.size)
         for item in np.unique(items).tolist():
             asked = items == item
@@ -86,7 +80,6 @@ class FewItems(Frozen, AnyPosterior):
         return np.clip(np.rint(found), 0.0, float(self.prior.n))
 
     def linear(self, weights: Vector, level: float) -> Quantity:
-        """The sum of weight times frequency over all items, with its interval."""
         variances = np.array(
             [noise.deviation_at(float(x)) ** 2 for noise, x in zip(self._noises, self.estimates, strict=True)]
         )

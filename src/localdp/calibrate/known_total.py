@@ -27,7 +27,8 @@ MOST_ADDED_UP = 100_000
 """The means of more items than this are not made to add up: it takes several passes, and little is missing."""
 
 _ROUNDS, _CLOSE = 5, 1e-7  # of making the means add up, and the share of the total that may still be missing
-_LEAST_VARIANCE = 1 / 12  # of the other items together: that of a whole number that is not known
+LEAST_VARIANCE = 1 / 12
+"""The least variance of a sum of frequencies: that of a number which is known up to rounding to a whole one."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def pulled(weights: Vector, k: Vector, pull: Pull) -> Vector:
     away = k - centre
     means = weights @ away
     variances = np.maximum(weights @ away**2 - means**2, 0.0)
-    others = np.maximum(pull.variance - variances, _LEAST_VARIANCE)
+    others = np.maximum(pull.variance - variances, LEAST_VARIANCE)
     logs = np.subtract(away, (means + pull.missing)[:, None])
     np.square(logs, out=logs)
     logs *= (-0.5 / others)[:, None]

@@ -77,7 +77,10 @@ class Posterior(Frozen, AnyPosterior):
         self.noise = noise.usable(prior.n)
         self._noiseless = noise.is_negligible
         self._clip(estimates)
-        nodes = self._estimates_as_nodes() if self._noiseless and prior.atoms is None else self._nodes(breaks)
+        if self._noiseless and prior.atoms is None:
+            nodes = self._estimates_as_nodes()
+        else:
+            nodes = posterior_nodes(prior, self.noise, self.estimates, self._span, breaks)
         self.nodes, self._in_panel, self._log_weights = nodes.k, nodes.in_panel, nodes.log_weights
         self._pull: Pull | None = None
         if total is not None and not self._noiseless:
@@ -93,7 +96,6 @@ class Posterior(Frozen, AnyPosterior):
         return type(self)(self.prior, self._stated_noise, self.estimates, self._breaks, total, pull)
 
     def probability_above(self, limit: int) -> Vector:
-        """Pr(f > limit) for every item."""
         return self.with_breaks((limit + 0.5,)).share_above(limit)
 
     def share_above(self, limit: int) -> Vector:
@@ -102,11 +104,9 @@ class Posterior(Frozen, AnyPosterior):
         return np.clip(self.expect(is_above), 0.0, 1.0)
 
     def means(self) -> Vector:
-        """The mean frequency of every item."""
         return self.expect(self.nodes)
 
     def linear(self, weights: Vector, level: float) -> Quantity:
-        """The sum of weight times frequency over all items, with its interval."""
         if self._noiseless:
             found = float(weights @ self.means())
             return Quantity(found, found, found, level)
@@ -131,14 +131,22 @@ class Posterior(Frozen, AnyPosterior):
         return found
 
     def deviations(self) -> Vector:
-        """The standard deviation of the posterior of every item."""
         return np.sqrt(self.moments()[1])
 
     def moments(self) -> tuple[Vector, Vector]:
         """The mean and the variance of the posterior of every item."""
         if self._noiseless:
             return self.means(), np.zeros(self.estimates.size)
-        return self._moments()
+        tables = self._moment_tables()
+        if tables is None:
+            return self._moments_at(self.estimates)
+        found = []
+        for table in tables:
+            inside, missed = table.interpolate(self.estimates)
+            found.append(inside)
+        if missed.size:
+            found[0][missed], found[1][missed] = self._moments_at(self.estimates[missed])
+        return found[0], np.maximum(found[1], 0.0)
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
         """For every item, the shortest range of frequencies that has at least this much of the posterior.
@@ -160,8 +168,6 @@ class Posterior(Frozen, AnyPosterior):
         return (np.where(low <= 1, 0.0, low) if self.nodes[0] == 0 else low), high
 
     def quantiles(self, level: float) -> Vector:
-        """For every item, the smallest frequency with at least this much of the posterior at or below it."""
-
         def twice(total: Vector, k: Vector) -> tuple[float, float]:
             found = cumulative.quantile(total, k, level)
             return found, found
@@ -218,9 +224,6 @@ class Posterior(Frozen, AnyPosterior):
             estimates = np.clip(estimates, low, high)
             smallest, largest = max(low, min(smallest, high)), min(high, max(largest, low))
         self.estimates, self._span = estimates, (smallest, largest)
-
-    def _nodes(self, breaks: tuple[float, ...]) -> WeightedNodes:
-        return posterior_nodes(self.prior, self.noise, self.estimates, self._span, breaks)
 
     def _estimates_as_nodes(self) -> WeightedNodes:
         """Without noise the only nodes are the estimates themselves, rounded to frequencies that have mass."""
@@ -310,19 +313,6 @@ class Posterior(Frozen, AnyPosterior):
             means[which] = (weights * away).sum(axis=1)
             variances[which] = (weights * (away - means[which, None]) ** 2).sum(axis=1)
         return means + x, variances
-
-    def _moments(self) -> tuple[Vector, Vector]:
-        """The mean and the variance of the posterior of every item."""
-        tables = self._moment_tables()
-        if tables is None:
-            return self._moments_at(self.estimates)
-        found = []
-        for table in tables:
-            inside, missed = table.interpolate(self.estimates)
-            found.append(inside)
-        if missed.size:
-            found[0][missed], found[1][missed] = self._moments_at(self.estimates[missed])
-        return found[0], np.maximum(found[1], 0.0)
 
     def _moment_tables(self) -> list[CubicTable] | None:
         """The mean and the variance as tables of cubics in the estimate; None where they are not worth making."""

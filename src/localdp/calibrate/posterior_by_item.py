@@ -67,11 +67,9 @@ class PosteriorByItem(Frozen, AnyPosterior):
         return PosteriorByItem(self.prior, self.noise, self.estimates, breaks, self._total, self._pull)
 
     def means(self) -> Vector:
-        """The mean frequency of every item."""
         return self._joined(lambda member: (member.means(),))[0]
 
     def linear(self, weights: Vector, level: float) -> Quantity:
-        """The sum of weight times frequency over all items, with its interval."""
         places, classes = classes_of(weights)
         blocks = [
             member.block(weights[part.items], places[part.items])
@@ -80,24 +78,19 @@ class PosteriorByItem(Frozen, AnyPosterior):
         return weighted_sum(blocks, classes, self._total, level)
 
     def deviations(self) -> Vector:
-        """The standard deviation of the posterior of every item."""
         return self._joined(lambda member: (member.deviations(),))[0]
 
     def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
-        """For every item, the shortest range of frequencies that has at least this much of the posterior."""
         low, high = self._joined(lambda member: member.shortest_intervals(level))
         return low, high
 
     def quantiles(self, level: float) -> Vector:
-        """For every item, the smallest frequency with at least this much of the posterior at or below it."""
         return self._joined(lambda member: (member.quantiles(level),))[0]
 
     def probability_above(self, limit: int) -> Vector:
-        """Pr(f > limit) for every item."""
         return self.with_breaks((limit + 0.5,))._joined(lambda member: (member.share_above(limit),))[0]
 
     def quantiles_of(self, items: Places, levels: Vector) -> Vector:
-        """The quantile of each of these items at its own level; items ascend and may be repeated."""
         within, member_of = np.empty(self.estimates.size, np.intp), np.empty(self.estimates.size, np.intp)
         for number, part in enumerate(self._classes):
             within[part.items], member_of[part.items] = np.arange(part.items.size), number

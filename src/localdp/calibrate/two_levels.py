@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from localdp.priors.fitting.noise import Noise
-from localdp.priors.fitting.observations import Grid
+from localdp.priors.fitting.observations import NOISE_REACH, Grid
 from localdp.types import Flags, Places, Vector
 
 SCALES, SCALE_WEIGHTS = (0.0, 0.5, 2.0), (0.4, 0.3, 0.3)
@@ -102,7 +102,7 @@ class TwoLevels:
         standardize = _Standard.of(blocks[0], finest)
         for block in blocks:
             reach = float(np.max(block.estimates[~block.far], initial=0.0))
-            used = block.k <= max(reach, 0.0) + 12 * block.noise.deviation_at(reach) + 1
+            used = block.k <= max(reach, 0.0) + NOISE_REACH * block.noise.deviation_at(reach) + 1
             log_prior = block.log_weights[used] - logsumexp(block.log_weights[used])
             self._priors.append(np.exp(log_prior))
             self._nodes.append(block.k[used])
@@ -189,7 +189,7 @@ class _Standard:
     shift: float
     mean: float
     deviation: float
-    line: tuple[float, float]
+    slope: float
     spread: float
 
     @classmethod
@@ -202,11 +202,11 @@ class _Standard:
         u = (logs - mean) / scale
         slope = float(prior @ u**3)
         square = u**2 - 1 - slope * u
-        return cls(shift, mean, scale, (1.0, slope), max(float(np.sqrt(prior @ square**2)), 1e-6))
+        return cls(shift, mean, scale, slope, max(float(np.sqrt(prior @ square**2)), 1e-6))
 
     def __call__(self, k: Vector) -> Vector:
         u = (np.log(k + self.shift) - self.mean) / self.deviation
-        square = (u**2 - self.line[0] - self.line[1] * u) / self.spread
+        square = (u**2 - 1 - self.slope * u) / self.spread
         return np.column_stack([u, np.clip(square, -_FARTHEST_SQUARE, _FARTHEST_SQUARE)])
 
 

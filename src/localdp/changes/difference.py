@@ -222,6 +222,7 @@ class Difference(Result):
 
     def _quantiles(self, level: float) -> Vector:
         means, deviations, _ = self._parts
+        # Beyond nine deviations, a normal distribution has less than 1e-18 of its probability.
         low, high = (means - 9 * deviations).min(axis=0), (means + 9 * deviations).max(axis=0)
         for _ in range(_STEPS):
             middle = (low + high) / 2
@@ -274,6 +275,7 @@ def pooled_levels(before: Side, after: Side) -> Vector:
         return (before if weight else after).shares
     shares = weight * before.shares + (1 - weight) * after.shares
     zero = np.zeros(before.size)
+    # Variances are taken as straight lines in the share, so their values at two shares say how much each holder adds.
     at_zero, at_one = (
         weight**2 * before.noise_variances(point) + (1 - weight) ** 2 * after.noise_variances(point)
         for point in (zero, np.full(before.size, 0.1))

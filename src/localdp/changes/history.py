@@ -256,7 +256,7 @@ class Moves:
         between = np.maximum(self.weights @ np.square(gains) - np.square(mean), 0)
         found = (self.coordinates * mean) @ self.basis.paths.T
         spread = (self.c[:, None] * mean + np.square(self.coordinates) * between) @ np.square(self.basis.paths).T
-        if self.basis.weights.size > 2:
+        if self.basis.weights.size > 2:  # between two periods, a step and a drift are the same
             self._add_steps(found, spread)
         return found, spread
 

@@ -112,7 +112,7 @@ def posterior_of_changes(
     relative, largest = sizes_of_one / errors, float(sizes_of_one.max()) if unit is None else 0.0
     drawn = np.zeros(raw.size)
     free = raw.size - 1 if adds_up else raw.size
-    for _ in range(_ROUNDS if adds_up else 1):
+    for _ in range(_ROUNDS if adds_up else 1):  # only shares that add up take from each other
         own = raw - drawn
         sizes = scales(float(np.abs(own / errors).max(initial=0.0)), raw.size, largest)
         ratios = sizes[None, :, None] * relative[:, None, :]

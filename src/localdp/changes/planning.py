@@ -18,35 +18,38 @@ from localdp.mechanisms import Mechanism
 ALPHA, SEEN = 0.05, 0.9
 """The level of the test, and how often a change is to be seen."""
 
+SHARE, CHANGE = 0.1, 0.02
+"""The share before the change that people are told about, and how much it grows."""
 
-def people_for_change(mechanism: Mechanism, change: float = 0.02, share: float = 0.1) -> int:
-    """The people on each side that show an item's share going from `share` to `share` + `change`.
+
+def people_for_change(mechanism: Mechanism) -> int:
+    """The people on each side that show an item's share going from `SHARE` to `SHARE` + `CHANGE`.
 
     >>> from localdp import Plan
     >>> people_for_change(Plan(100, "oue", 1.0).mechanism), people_for_change(Plan(100, "oue", 2.0).mechanism)
     (204401, 48963)
     """
-    return math.ceil((_reach() / change) ** 2 * 2 * _variance(mechanism, share + change / 2))
+    return math.ceil((_reach() / CHANGE) ** 2 * 2 * _variance(mechanism, SHARE + CHANGE / 2))
 
 
-def smallest_change(mechanism: Mechanism, people: int, share: float = 0.1) -> float:
-    """The change of a share that so many people on each side show.
+def smallest_change(mechanism: Mechanism, people: int) -> float:
+    """The change of an item's share, from `SHARE` on, that so many people on each side show.
 
     >>> from localdp import Plan
     >>> round(smallest_change(Plan(100, "oue", 1.0).mechanism, 200_000), 4)
     0.0202
     """
-    return _reach() * math.sqrt(2 * _variance(mechanism, share) / people)
+    return _reach() * math.sqrt(2 * _variance(mechanism, SHARE) / people)
 
 
-def periods_for_change(mechanism: Mechanism, people: int, change: float = 0.02, share: float = 0.1) -> int:
-    """The periods after a step that show it, in a long history with so many people in each period.
+def periods_for_change(mechanism: Mechanism, people: int) -> int:
+    """The periods after such a step that show it, in a long history with so many people in each period.
 
     >>> from localdp import Plan
     >>> periods_for_change(Plan(100, "oue", 1.0).mechanism, 40_000)
     3
     """
-    return math.ceil(people_for_change(mechanism, change, share) / 2 / people)
+    return math.ceil(people_for_change(mechanism) / 2 / people)
 
 
 def _variance(mechanism: Mechanism, share: float) -> float:

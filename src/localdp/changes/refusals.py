@@ -11,7 +11,8 @@ from scipy.stats import chi2
 from localdp.changes.sides import Outcomes, Side
 from localdp.errors import DomainError, InvalidInputError
 from localdp.plan import Aggregate
-from localdp.structures.like import Scaled, shares_noise
+from localdp.structures.like import shares_noise
+from localdp.types import Vector
 
 _SEVERAL = 12  # items from which on shared noise can be seen
 _CHANCE = float(np.log(1e-4))  # the probability that two surveys have the same counts by chance
@@ -91,7 +92,7 @@ def _identical(before: Side, after: Side) -> bool:
     return float(np.log(np.sort(chances)[: max(1, before.size - 1)]).sum()) < _CHANCE
 
 
-def _scaled(side: Side) -> Scaled:
+def _scaled(side: Side) -> Vector:
     """The shares divided by the deviations of their noise, as the test for shared noise needs them."""
     deviations = np.sqrt(np.maximum(side.noise_variances(np.zeros(side.size)), 1e-300))
-    return Scaled((side.shares - side.shares.mean()) / deviations)
+    return np.asarray((side.shares - side.shares.mean()) / deviations)

@@ -93,9 +93,8 @@ class Side:
     def noise_variances(self, shares: Vector) -> Vector:
         """u: the variance of the noise of every share before it was moved, if these are the true shares."""
         held = np.clip(shares, 0, 1) * self.n
-        if isinstance(self.noise, NoiseByItem):
-            return self.noise.variance_of(np.arange(self.size), held) / self.n**2
-        return np.broadcast_to(self.noise.variance_at(held), held.shape) / self.n**2
+        # `variance_of` has the items along the first axis, and several surveys have them along the last one.
+        return self.noise.variance_of(slice(None), held.T).T / self.n**2
 
     def variances(self, shares: Vector) -> Vector:
         """The variance of every estimated share around that of the population; the last axis is that of the items."""
@@ -146,7 +145,7 @@ class Side:
         """
         n, pair = self.n, self.probabilities
         own = self.noise_variances(shares)
-        if pair is None or n * min(pair[1] * (1 - pair[1]), pair[0] * (1 - pair[0]) + 1) > _MANY:
+        if pair is None or n * pair[1] * (1 - pair[1]) > _MANY:
             held = self._sampled(shares, times, rng)
             found = held + np.sqrt(own) * rng.standard_normal((times, self.size))
         elif self.balanced and abs(pair[1] * self.size + pair[0] - pair[1] - 1) < 1e-6:
@@ -286,6 +285,6 @@ def _is_widened(noise: Noise | NoiseByItem, found: Estimate | Calibrated) -> boo
 
 def weight_of_first(before: Side, after: Side) -> float:
     """The weight of the first side in the mean of both: the one that makes the mean independent of the difference."""
-    middle = np.full(before.size, 1 / before.size)
+    middle = np.full(before.size, 1 / before.size)  # one weight serves all items: that of a mean share
     own, other = (float(side.variances(middle).mean()) for side in (before, after))
     return other / max(own + other, 1e-300)

@@ -7,6 +7,7 @@ change together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,16 +24,14 @@ from localdp.mechanisms.wave import no_raw_estimates
 from localdp.types import Vector
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ThroughDifference(Difference):
     """The change of every cell; there are no raw changes."""
 
-    def __init__(self, before: Side, after: Side) -> None:
-        for name, side in (("before", before), ("after", after)):
-            object.__setattr__(self, name, side)
-        seen = [side for side in (before, after) if isinstance(side, Outcomes)]
-        if len(seen) < sum(side.n > 0 for side in (before, after)) or any(
-            not np.array_equal(side.matrix, seen[0].matrix) for side in seen
-        ):
+    def __post_init__(self) -> None:
+        matrices = [side.matrix for side in (self.before, self.after) if isinstance(side, Outcomes)]
+        surveys = sum(side.n > 0 for side in (self.before, self.after))
+        if len(matrices) < surveys or any(not np.array_equal(matrix, matrices[0]) for matrix in matrices):
             raise InvalidInputError(
                 "wave reports can be compared with those of the same plan, or with known shares: a sign of many cells "
                 "says something else under another mechanism or epsilon"
@@ -79,8 +78,12 @@ class ThroughDifference(Difference):
 
     @cached_property
     def _curves(self) -> Curves:
-        seen = next(side for side in (self.before, self.after) if isinstance(side, Outcomes))
-        return Curves.around(self.levels, seen.matrix, seen.ordered)
+        return Curves.around(self.levels, self._seen.matrix, self._seen.ordered)
+
+    @property
+    def _seen(self) -> Outcomes:
+        """A side with reports."""
+        return next(side for side in (self.before, self.after) if isinstance(side, Outcomes))
 
     @cached_property
     def _variances(self) -> Vector:
@@ -106,8 +109,8 @@ class ThroughDifference(Difference):
 
     def _read(self, side: Side) -> Vector:
         """The amplitudes that were seen; those of known shares are exact."""
-        seen = next(one for one in (self.before, self.after) if isinstance(one, Outcomes))
-        return self._curves.amplitudes(side.outcomes if isinstance(side, Outcomes) else seen.matrix @ side.shares)
+        outcomes = side.outcomes if isinstance(side, Outcomes) else self._seen.matrix @ side.shares
+        return self._curves.amplitudes(outcomes)
 
     def _drawn(self, side: Side, times: int, rng: np.random.Generator) -> Vector:
         """Amplitudes of so many other surveys of one population."""

@@ -70,6 +70,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.frozen import read_only
 from localdp.mechanisms import Mechanism
 from localdp.types import Flags, Indices, Vector
 
@@ -141,8 +142,7 @@ class Grid:
 
     def __init__(self, smallest: float) -> None:
         steps = max(8, math.ceil(math.log(1 / min(smallest, 0.5)) / math.log(RATIO)))
-        self.shares: Vector = np.append(0.0, RATIO ** -np.arange(steps, -1.0, -1.0))
-        self.shares.setflags(write=False)
+        self.shares: Vector = read_only(np.append(0.0, RATIO ** -np.arange(steps, -1.0, -1.0)))
 
     @classmethod
     def of(cls, users: int, variance: float) -> Grid:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidInputError
+from localdp.frozen import read_only
 
 States = NDArray[np.int16]
 """States of a code, each behind some bits."""
@@ -298,8 +299,7 @@ def _extended(books: Books, state: int, bits: int) -> States:
     states = np.array([state], np.int16)
     for _ in range(bits):
         states = books.steps[states].ravel()
-    states.setflags(write=False)
-    return states
+    return read_only(states)
 
 
 def _follow(steps: dict[tuple[int, int], int], numbers: Any, state: int, path: str) -> int:

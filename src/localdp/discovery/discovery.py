@@ -13,14 +13,7 @@ from localdp.discovery.codes import Code, Keys, code_named, text_code
 from localdp.discovery.design import CELLS, MOST_ROUNDS, Design, best_design
 from localdp.discovery.found import BEGINNING, WHOLE, Found, listed
 from localdp.discovery.history import History
-from localdp.discovery.posteriors import (
-    Beginning,
-    posterior_for_ranks,
-    posterior_of,
-    posterior_of_beginnings,
-    posterior_of_known,
-    together,
-)
+from localdp.discovery.posteriors import Beginning, posterior_of, posterior_of_beginnings, posterior_of_known, together
 from localdp.discovery.prefixes import Candidates, prefix_rows
 from localdp.discovery.ranks import in_top
 from localdp.discovery.reach import Reach
@@ -254,8 +247,8 @@ class Discovery(Series):
         items = [*(decoded[place] for place in whole), *self.code.known]
         known = posterior_of_known(history, self.grid)
         posterior, ranking = (
-            together([of(history, self.grid, alike=self.code.alike).take(whole), known])
-            for of in (posterior_of, posterior_for_ranks)
+            together([posterior_of(history, self.grid, alike=self.code.alike, ranks=ranks).take(whole), known])
+            for ranks in (False, True)
         )
         rounds = np.append(history.since[whole] + 1, np.zeros(len(self.code.known), np.int64))
         chances = in_top(ranking, self.top, self.reach, rounds)

@@ -109,21 +109,16 @@ class Beginning:
         return cls(document, math.nan, math.nan) if isinstance(document, str) else cls(*document)
 
 
-def posterior_of(history: History, grid: Grid, *, alike: bool) -> Posterior:
-    """What is known about the share of each candidate; all of them must be finished. `alike` is that of the code."""
+def posterior_of(history: History, grid: Grid, *, alike: bool, ranks: bool = False) -> Posterior:
+    """What is known about the share of each candidate; all of them must be finished. `alike` is that of the code.
+
+    For `ranks`, the prefixes of values that stand alone count as the values.
+    """
     centre, variance = _pooled(history)
     priors = history.beliefs_before_whole(grid)
     if alike:
-        priors = _any_size(priors[:, 0], grid)
-    return _posterior(centre, variance, priors, grid)
-
-
-def posterior_for_ranks(history: History, grid: Grid, *, alike: bool) -> Posterior:
-    """The same, where the prefixes of values that stand alone count as the values."""
-    alone = history.alone(_ALONE) if alike else np.ones(len(history.rows), np.bool_)
-    centre, variance = _pooled(history)
-    priors = history.beliefs_before_whole(grid)
-    priors[~alone] = _any_size(priors[~alone, 0], grid)
+        shared = ~history.alone(_ALONE) if ranks else np.ones(len(priors), np.bool_)
+        priors[shared] = _any_size(priors[shared, 0], grid)
     return _posterior(centre, variance, priors, grid)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,15 +68,10 @@ def run(discovery: Discovery, values: Any, *, seed: int | None = None, progress:
     def held(asked: Round, users: Indices) -> Held:
         return OneEach(asked.candidates.indices(encoded[users]))
 
-    done = run_series(discovery, len(encoded), held, seed=seed, progress=progress)
-    return _with_all_users(done.result(), len(encoded))
-
-
-def _with_all_users(found: Found, n: int) -> Found:
-    """The result with frequencies among all users, also if rounds were left out because nothing was left to ask."""
-    from dataclasses import replace
-
-    return replace(found, frequencies=found.frequencies * (n / found.n), n=n) if found.n != n else found
+    n = len(encoded)
+    found = run_series(discovery, n, held, seed=seed, progress=progress).result()
+    # If rounds were left out because nothing was left to ask, fewer than all users were counted.
+    return found if found.n == n else replace(found, frequencies=found.frequencies * (n / found.n), n=n)
 
 
 def _are_numbers(values: Any) -> bool:

@@ -15,13 +15,13 @@ from localdp.discovery.design import PRICE, SURVIVORS
 from localdp.discovery.history import UNFINISHED, History, Measured
 from localdp.discovery.prefixes import Candidates, in_order, with_bits
 from localdp.estimate import Estimate
-from localdp.types import Indices, Vector
+from localdp.types import Vector
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a later round has shown: estimated shares of the cells of open and of finished candidates, the beliefs
-    about them before the round, and how users go on behind a prefix.
+    """What a round has shown: estimated shares of the cells of open and of finished candidates, the beliefs about them
+    before the round, and how users go on behind a prefix.
     """
 
     cells: Any
@@ -53,23 +53,15 @@ class Step:
         seen = frequencies if possible.all() else frequencies[possible]
         fitted = replace(estimate, frequencies=seen, domain=seen.size, total=None).calibrate("smooth").prior  # type: ignore[arg-type]
         prior = self.grid.prior(fitted, noise.users)
-        start = History(
-            candidates.open,
-            0,
-            np.zeros((1, 0)),
-            np.array([UNFINISHED]),
-            prior=prior,
-        ).counted(Measured(noise, 1.0, float(possible.sum())), _of_known(candidates, estimate, noise))
-        shares = (frequencies / noise.users)[None]
-        return self._chosen(start, candidates, cells, shares, np.zeros(0), prior[None], prior[None][:0], noise)
+        start = History(candidates.open, 0, np.zeros((1, 0)), np.array([UNFINISHED]), prior=prior)
+        priors, extensions = prior[None], float(possible.sum())
+        shown = _Seen(cells, (frequencies / noise.users)[None], np.zeros(0), priors, priors[:0], 1.0, extensions)
+        return self._chosen(start, candidates, shown, estimate, noise)
 
     def later(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> History:
         """The candidates after a later round."""
         seen = self._seen(history, candidates, estimate, noise)
-        measured = history.counted(Measured(noise, seen.theta, seen.extensions), _of_known(candidates, estimate, noise))
-        return self._chosen(
-            measured, candidates, seen.cells, seen.of_open, seen.of_finished, seen.priors, seen.whole, noise
-        )
+        return self._chosen(history, candidates, seen, estimate, noise)
 
     def explained(
         self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise
@@ -78,11 +70,10 @@ class Step:
         certainly heavy.
         """
         seen = self._seen(history, candidates, estimate, noise)
-        rows, columns = self._promising(seen.cells, seen.of_open, seen.priors, noise)
-        estimates = seen.of_open[rows, columns]
-        sure = belief.chances_of(self.grid, seen.priors, rows, estimates, noise, self.heavy) > belief.SURE
+        found = self._promising(seen, noise)
+        sure = found.take(found.probabilities > belief.SURE)
         before = np.clip(history.estimates[: len(candidates.open), -1], 0, 1)
-        return before, np.bincount(rows[sure], estimates[sure], len(before)).astype(np.float64)
+        return before, np.bincount(sure.prefix, sure.estimates, len(before)).astype(np.float64)
 
     def _seen(self, history: History, candidates: Candidates, estimate: Estimate, noise: Noise) -> _Seen:
         shares = estimate.frequencies[: candidates.first_known] / noise.users
@@ -99,22 +90,16 @@ class Step:
         return _Seen(cells, of_open, shares[count * size :], priors, whole, theta, extensions)
 
     def _chosen(
-        self,
-        history: History,
-        candidates: Candidates,
-        cells: Any,
-        of_open: Matrix,
-        of_finished: Vector,
-        priors: Matrix,
-        whole: Matrix,
-        noise: Noise,
+        self, before: History, candidates: Candidates, seen: _Seen, estimate: Estimate, noise: Noise
     ) -> History:
         """The cells that are kept, as candidates with all that was measured of them; the open ones come first."""
-        opened, finished = self._kept_of_open(cells, candidates, of_open, priors, noise)
+        known = _of_known(candidates, estimate, noise)
+        history = before.counted(Measured(noise, seen.theta, seen.extensions), known)
+        opened, finished = self._kept_of_open(seen, candidates, noise)
         count, position = len(candidates.open), candidates.position + candidates.bits
-        numbers = np.arange(len(of_finished))
-        chances = belief.chances_of(self.grid, whole, numbers, of_finished, noise, self.heavy)
-        old = belief.best(Kept(numbers + count, numbers * 0, of_finished, chances), PRICE, SURVIVORS)
+        numbers = np.arange(len(seen.of_finished))
+        chances = belief.chances_of(self.grid, seen.whole, numbers, seen.of_finished, noise, self.heavy)
+        old = belief.best(Kept(numbers + count, numbers * 0, seen.of_finished, chances), PRICE, SURVIVORS)
         size = self.code.row_bytes
         parts = []
         for kept, since in ((opened, UNFINISHED), (finished, len(history.rounds) - 1), (old, None)):
@@ -124,7 +109,7 @@ class Step:
             parts.append((rows, paths, ended))
         open_rows, open_paths, open_since = parts[0]
         order = in_order(open_rows)
-        rows, paths, ended = (np.concatenate([new, known]) for new, known in zip(parts[1], parts[2], strict=True))
+        rows, paths, ended = (np.concatenate([new, older]) for new, older in zip(parts[1], parts[2], strict=True))
         after = in_order(rows)
         return replace(
             history,
@@ -134,27 +119,25 @@ class Step:
             since=np.concatenate([open_since[order], ended[after]]),
         )
 
-    def _kept_of_open(
-        self, cells: Any, candidates: Candidates, of_open: Matrix, priors: Matrix, noise: Noise
-    ) -> tuple[Kept, Kept]:
+    def _kept_of_open(self, seen: _Seen, candidates: Candidates, noise: Noise) -> tuple[Kept, Kept]:
         """The extensions that are kept: prefixes that are still open, and whole values."""
         position = candidates.position + candidates.bits
-        rows, columns = self._promising(cells, of_open, priors, noise)
-        estimates = of_open[rows, columns]
-        chances = belief.chances_of(self.grid, priors, rows, estimates, noise, self.heavy)
-        kept = Kept(rows, columns, estimates, chances)
-        final = self.code.is_final(cells[rows, columns], position)
+        kept = self._promising(seen, noise)
+        final = self.code.is_final(seen.cells[kept.prefix, kept.extension], position)
         opened = belief.best(kept.take(~final), PRICE, self.room)
         if self.drops:
-            found = belief.chances_of(self.grid, priors, opened.prefix, opened.estimates, noise, 2 * self.heavy)
+            found = belief.chances_of(self.grid, seen.priors, opened.prefix, opened.estimates, noise, 2 * self.heavy)
             opened = belief.without_spare(opened, found, belief.SPARE)
         finished = belief.best(kept.take(final), PRICE, SURVIVORS)
         return self._plausible(opened, candidates), self._plausible(finished, candidates)
 
-    def _promising(self, cells: Any, of_open: Matrix, priors: Matrix, noise: Noise) -> tuple[Indices, Indices]:
-        """The extensions that are looked at one by one: numbers of open candidates, and of their extensions."""
-        lowest = belief.limits(self.grid, priors, noise, self.heavy, PRICE)
-        return belief.promising(of_open, cells != IMPOSSIBLE, lowest)
+    def _promising(self, seen: _Seen, noise: Noise) -> Kept:
+        """The extensions of open candidates that are looked at one by one."""
+        lowest = belief.limits(self.grid, seen.priors, noise, self.heavy, PRICE)
+        rows, columns = belief.promising(seen.of_open, seen.cells != IMPOSSIBLE, lowest)
+        estimates = seen.of_open[rows, columns]
+        chances = belief.chances_of(self.grid, seen.priors, rows, estimates, noise, self.heavy)
+        return Kept(rows, columns, estimates, chances)
 
     def _plausible(self, kept: Kept, candidates: Candidates) -> Kept:
         """Those that begin a value."""

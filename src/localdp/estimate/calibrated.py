@@ -24,6 +24,7 @@ from localdp.domain import Domain
 from localdp.errors import InvalidInputError
 from localdp.estimate.frequencies import INTERVALS, Frequencies
 from localdp.estimate.in_survey import InSurvey
+from localdp.frozen import read_only
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.structures.calibration import Calibration
 from localdp.types import Places, Vector
@@ -75,12 +76,12 @@ class Calibrated(Frequencies):
     @cached_property
     def frequencies(self) -> Vector:
         """The posterior means, or the post-processed frequencies."""
-        return _read_only(self._posterior.means() if self.processed is None else self.processed)
+        return read_only(self._posterior.means() if self.processed is None else self.processed)
 
     @cached_property
     def std(self) -> Vector:
         """The standard deviation of the posterior of every item."""
-        return _read_only(self._posterior.deviations()) if self.origin is None else self.origin.std
+        return read_only(self._posterior.deviations()) if self.origin is None else self.origin.std
 
     @property
     def std_error(self) -> float:
@@ -123,13 +124,6 @@ class Calibrated(Frequencies):
         if self.survey is None:
             raise InvalidInputError("only tables of a questionnaire know about other questions and about no answers")
         return self.survey
-
-    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item, the shortest range (low, high) that contains the true frequency with this probability.
-
-        The arrays are read-only: they are computed once for each level and shared.
-        """
-        return self._remembered_interval(checked_level(level))
 
     def quantile(self, level: float) -> Vector:
         """For every item, the smallest frequency that the true one does not exceed with this probability."""
@@ -179,10 +173,7 @@ class Calibrated(Frequencies):
     def named_beforehand(self, places: Places, level: float) -> tuple[Vector, Vector, Vector]:
         # The estimates were moved to the total, if it is known, which leaves an item v - v^2/V of its variance v.
         held = np.clip(self.estimates, 0, self.n)
-        if isinstance(self.noise, NoiseByItem):
-            variances = self.noise.variance_of(np.arange(held.size), held)
-        else:
-            variances = self.noise.variance_at(held)
+        variances = self.noise.variance_of(slice(None), held)
         known = 0.0 if self.total is None else variances / max(float(variances.sum()), 1e-300)
         reach = (ndtri((1 + level) / 2) * np.sqrt(variances * (1 - known)))[places]
         found = self.estimates[places]
@@ -224,8 +215,3 @@ class Calibrated(Frequencies):
             return f"<Calibrated frequencies{steps} of {self.domain.size} cells of a questionnaire of {self.n} people>"
         by = repr(self.prior) if self.structured is None else f"{self.structured.structure!r} and {self.prior!r}"
         return f"<Calibrated frequencies{steps} of {self.domain.size} items among {self.n} users, {by}>"
-
-
-def _read_only(values: Vector) -> Vector:
-    values.setflags(write=False)
-    return values

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from localdp.errors import InvalidInputError
 from localdp.estimate.estimate import Estimate
-from localdp.priors import FittedPrior, GoodnessOfFit, Noise, OptIn, Prior, Rank
-from localdp.priors.goodness import REPLICATES
+from localdp.priors import FittedPrior, Noise, OptIn, Prior
 from localdp.priors.hybrid import CombinedNoise, Hybrid
 from localdp.priors.opt_in import checked_shared_counts
-from localdp.types import Progress, Vector
+from localdp.types import Vector
 
 if TYPE_CHECKING:
     from localdp.estimate.calibrated import Calibrated
@@ -31,8 +29,8 @@ class Combined(Estimate):
 
     Made by `Estimate.combine`. It is an `Estimate` with two differences. The variance does not grow in proportion to
     the frequency: `std_error_at` gives the standard deviation at any frequency, and intervals and `calibrate` use it.
-    And priors are fitted to one of the two parts, as `calibrate` says: the error of a rare item is not Gaussian, which
-    does no harm to its posterior but would mislead a fit.
+    And priors are fitted to one of the two parts, as `calibrate` says, and ranked and tested by the private answers.
+    The error of a rare item is not Gaussian, which does no harm to its posterior but would mislead a fit.
     """
 
     counts: Vector = field(kw_only=True, default_factory=lambda: np.zeros(0))
@@ -99,31 +97,11 @@ class Combined(Estimate):
             )
         if self.origin is None:
             chosen = OptIn(self.counts.astype(np.int64)) if isinstance(prior, str) and prior == "opt-in" else prior
-            prior, method = self._by_the_private.calibrate(chosen, method, warn=warn).prior, None
+            prior, method = self._fitted_to.calibrate(chosen, method, warn=warn).prior, None
         return replace(super().calibrate(prior, method, warn=warn), noise=self.noise, total=None)
 
-    def rank_priors(self, priors: Sequence[Prior | FittedPrior | str] | None = None) -> list[Rank]:
-        """Families fitted to the private answers, from the one that fits best to the one that fits worst."""
-        return self._by_the_private.rank_priors(priors)
-
-    def goodness_of_fit(
-        self,
-        prior: Prior | FittedPrior | str,
-        method: str | None = None,
-        *,
-        against: Prior | FittedPrior | str | None = None,
-        replicates: int = REPLICATES,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> GoodnessOfFit:
-        """Test whether the private answers look as a family of priors and the noise predict."""
-        survey = self._by_the_private
-        return survey.goodness_of_fit(
-            prior, method, against=against, replicates=replicates, seed=seed, progress=progress
-        )
-
     @property
-    def _by_the_private(self) -> Estimate:
+    def _fitted_to(self) -> Estimate:
         """Estimates for all users with the errors of the private answers alone."""
         return replace(
             self.private,

@@ -149,13 +149,6 @@ class Estimate(Frozen, Frequencies):
         held = np.clip(np.asarray(frequencies, np.float64), 0, self.n)
         return np.sqrt(np.maximum(self.variance + held * self.excess_variance, 0))
 
-    def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item, the confidence interval (low, high) of its frequency; it uses no prior.
-
-        The arrays are read-only: they are computed once for each level and shared.
-        """
-        return self._remembered_interval(checked_level(level))
-
     def quantile(self, level: float) -> Vector:
         """For every item, the frequency that the true one does not exceed, with this confidence."""
         return self._quantiles_of(np.arange(self.domain.size), np.full(self.domain.size, checked_level(level)))
@@ -254,7 +247,7 @@ class Estimate(Frozen, Frequencies):
     @property
     def _variances(self) -> Vector:
         """The variance of the noise of every item, if its frequency is what it is estimated to be."""
-        found = np.clip(self._unbiased, 0, self.n)
+        found = np.clip(self._unbiased, 0, self.n)  # then in place: there may be very many items
         found *= self.excess_variance
         found += self.variance
         return np.maximum(found, 0.0, out=found)
@@ -267,7 +260,9 @@ class Estimate(Frozen, Frequencies):
         from localdp.priors import Auto, observations_of, prior_of, rank
 
         several = None if priors is None else [prior_of(prior) for prior in checked_list(priors, "priors")]
-        return rank(observations_of(*seen_by(Auto(), self, self._variances), self.n, self.total), several)
+        fitted_to = self._fitted_to
+        observed = seen_by(Auto(), fitted_to, fitted_to._variances)
+        return rank(observations_of(*observed, fitted_to.n, fitted_to.total), several)
 
     def goodness_of_fit(
         self,
@@ -294,13 +289,19 @@ class Estimate(Frozen, Frequencies):
         """
         from localdp.priors import goodness_of_fit, prior_of
 
-        if self.origin is not None:
+        tested = self._fitted_to
+        if tested.origin is not None:
             raise InvalidInputError(
                 "post-processed estimates are no longer frequencies plus noise: test the unbiased estimates"
             )
-        other, noise = None if against is None else prior_of(against), gaussian_noise(self)
+        other, noise = None if against is None else prior_of(against), gaussian_noise(tested)
         options: Any = {"against": other, "replicates": replicates, "seed": seed, "progress": progress}
-        return goodness_of_fit(self.frequencies, noise, self.n, prior_of(prior), method, **options)
+        return goodness_of_fit(tested.frequencies, noise, tested.n, prior_of(prior), method, **options)
+
+    @property
+    def _fitted_to(self) -> Estimate:
+        """What priors are fitted to: these estimates, unless their errors are far from Gaussian."""
+        return self
 
     def combine(self, opt_in_counts: ArrayLike) -> Combined:
         """These estimates combined with the exact counts of other users, who opted in to share their item.

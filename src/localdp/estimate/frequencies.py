@@ -73,9 +73,13 @@ class Frequencies(Tabular, ABC):
         """The standard deviation of the noise of every item if nobody holds it."""
         return np.broadcast_to(self._deviations, self.domain.size)
 
-    @abstractmethod
     def interval(self, level: float = INTERVALS) -> tuple[Vector, Vector]:
-        """For every item, a range of frequencies (low, high) that contains the true one with this probability."""
+        """For every item, a range of frequencies (low, high) that contains the true one with this probability.
+
+        Of calibrated frequencies it is the shortest such range; that of raw estimates is a confidence interval, which
+        uses no prior. The arrays are read-only: they are computed once for each level and shared.
+        """
+        return self._remembered_interval(checked_level(level))
 
     @abstractmethod
     def quantile(self, level: float) -> Vector:

@@ -10,6 +10,7 @@ import numpy as np
 from localdp.domain import Domain, labels_of
 from localdp.errors import DomainError, FrequencyError
 from localdp.estimate.stated_noise import stated_variance
+from localdp.frozen import read_only
 from localdp.types import Vector
 from localdp.validation import checked_estimates
 
@@ -50,5 +51,4 @@ def _placed(values: Vector, labels: list[Any] | None, domain: Domain) -> Vector:
         raise FrequencyError("estimates by item have an item twice")
     ordered = np.empty(domain.size)
     ordered[places] = values
-    ordered.setflags(write=False)
-    return ordered
+    return read_only(ordered)

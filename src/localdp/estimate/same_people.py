@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from localdp.errors import InvalidInputError
-from localdp.estimate.stated_noise import FEWEST
+from localdp.estimate.stated_noise import FEWEST, lower_half
 from localdp.types import Vector
 from localdp.validation import shown
 
@@ -72,8 +72,8 @@ def bounded_reports(shares: Vector, n: int, permanent: float, once: float, limit
 def _largest_variance(shares: Vector) -> float:
     """The largest variance of the noise that these estimates do not contradict."""
     if shares.size >= FEWEST:
-        middle = float(np.median(shares))
-        below = shares[shares <= middle] - middle
+        below = lower_half(shares)
+        # The mean of m squares of normal numbers has the relative deviation sqrt(2/m).
         return float(np.mean(below**2)) * (1 + _NORMAL * math.sqrt(2 / below.size))
     from scipy.special import chdtri
 

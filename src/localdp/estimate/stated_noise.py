@@ -36,9 +36,13 @@ def estimated_variance(estimates: Vector) -> float:
             f"a variance can be estimated from {FEWEST} items or more, and there are {estimates.size}: give the "
             "variance that the mechanism's description states"
         )
+    return float(np.mean(lower_half(estimates) ** 2))
+
+
+def lower_half(estimates: Vector) -> Vector:
+    """How far the lower half of the estimates lies from their median."""
     middle = float(np.median(estimates))
-    below = estimates[estimates <= middle] - middle
-    return float(np.mean(below**2))
+    return estimates[estimates <= middle] - middle
 
 
 def stated_variance(variance: Any, estimates: Vector) -> float | Vector:

@@ -189,12 +189,8 @@ def collect_histogram(rows: Rows, degree: int, bits: int, among: int = 1) -> Cou
     add_histogram(rows, histogram)
     by_symbol = histogram.reshape(alphabet, field)
     walsh_hadamard(by_symbol)
-    multiples, weights = powers(np.arange(field, dtype=np.uint64), degree, bits), character_sums(bits, among)
-    collected = np.zeros(field, np.int64)
-    product = np.zeros(field, np.uint64)
-    for number in range(1, alphabet):
-        product ^= multiples[_lowest_set_bit(number)]  # Gray code: each step changes one power
-        symbol = number ^ number >> 1
+    weights, collected = character_sums(bits, among), np.zeros(field, np.int64)
+    for symbol, product in products(np.arange(field, dtype=np.uint64), degree, bits):
         # a -> u a is one-to-one, so no index repeats and += is safe.
         collected[product] += weights[symbol] * by_symbol[symbol]
     return collected
@@ -226,6 +222,14 @@ def powers(elements: Words, degree: int, count: int) -> list[Words]:
     return found
 
 
+def products(elements: Words, degree: int, bits: int) -> Iterator[tuple[int, Words]]:
+    """Every u of so many bits but 0, with the products u a of the elements a, which the next ones overwrite."""
+    multiples, product = powers(elements, degree, bits), np.zeros_like(elements)
+    for number in range(1, 1 << bits):
+        product ^= multiples[(number & -number).bit_length() - 1]  # Gray code: each step changes one power
+        yield number ^ number >> 1, product
+
+
 def _span(start: Words, basis: Iterable[Words]) -> Words:
     """Each start plus every combination of its basis vectors; the starts themselves come first."""
     combined = start
@@ -238,7 +242,3 @@ def _blocks(reports: int, each: int) -> Iterator[slice]:
     """Slices of the reports, so that a slice expands to about 2^22 numbers (32 MiB) if a report expands to `each`."""
     step = max(1, _BLOCK_NUMBERS // each)
     return (slice(start, start + step) for start in range(0, reports, step))
-
-
-def _lowest_set_bit(number: int) -> int:
-    return (number & -number).bit_length() - 1

@@ -20,7 +20,28 @@ from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
 
 
-class HadamardResponse(PureMechanism):
+class HadamardEntry(PureMechanism):
+    """A report tells whether one entry of a row of a Hadamard matrix is +1: with probability e^eps/(1 + e^eps), truly.
+
+    `hcms` reports such an entry too.
+    """
+
+    keep: int
+
+    def _set_noise(self) -> None:
+        e = thresholds.exp_below(self.requested_epsilon)
+        self.keep = thresholds.rounded_down(e / (1 + e), self.width)
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.keep, 2**self.width)
+
+    @property
+    def ratio(self) -> Fraction:
+        return self.p / (1 - self.p)
+
+
+class HadamardResponse(HadamardEntry):
     """Report a column of a Hadamard matrix: columns where the item's row is +1 are e^eps times likelier than the rest.
 
     Acharya, Sun & Zhang, AISTATS 2019. The matrix has K = 2^ceil(log2(d+1)) rows and columns; item x has row x+1.
@@ -41,8 +62,7 @@ class HadamardResponse(PureMechanism):
     name = "hr"
 
     def configure(self) -> None:
-        e = thresholds.exp_below(self.requested_epsilon)
-        if e > 2:
+        if thresholds.exp_below(self.requested_epsilon) > 2:
             raise ImpureMechanismError(
                 f"hr is pure only up to epsilon = ln 2 = 0.693: at epsilon {self.requested_epsilon:g} Hadamard "
                 "response splits the items into blocks and confuses items of one block more often than others, so "
@@ -50,19 +70,11 @@ class HadamardResponse(PureMechanism):
                 "epsilon"
             )
         self.order_bits = self.size.bit_length()
-        self.keep = thresholds.rounded_down(e / (1 + e), self.width)
-
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.keep, 2**self.width)
+        self._set_noise()
 
     @property
     def q(self) -> Fraction:
         return Fraction(1, 2)
-
-    @property
-    def ratio(self) -> Fraction:
-        return self.p / (1 - self.p)
 
     @property
     def report_bits(self) -> int:

@@ -53,16 +53,15 @@ import numpy as np
 from localdp.errors import FrequencyError
 from localdp.formats import bitstrings
 from localdp.item_sets import ItemSets
-from localdp.kernels.counting import count_bits
 from localdp.kernels.subsets import draw_bitmaps, swap_bits
 from localdp.mechanisms.channel import Channel
 from localdp.mechanisms.laws import require_weight
-from localdp.mechanisms.pure import exact_sum
+from localdp.mechanisms.pure import BitmapMechanism, exact_sum
 from localdp.mechanisms.report_classes import Shuffled, two_levels
-from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
+from localdp.mechanisms.set_base import OneSet, SetMechanism, chances_of_places, checked_held, scaled
 from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
-from localdp.types import Counts, Flags, Indices, Rows
+from localdp.types import Counts, Indices, Rows
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class SubsetLaw:
         return (self.p - self.q) ** 2 / (self.q * (1 - self.q))
 
 
-class PrivSet(SetMechanism):
+class PrivSet(SetMechanism, BitmapMechanism):
     """Report a subset of k elements; those that have something in common with the user's set are likelier.
 
     Wang et al., INFOCOM 2018. The report is a bitmap of the items and the padding with k bits set.
@@ -138,6 +137,7 @@ class PrivSet(SetMechanism):
             SubsetLaw(elements, self.set_size, subset, self.width, e - 1)
             for subset in {min(max(1, k), self.size) for k in (near - 1, near)}
         ]
+        # Of two that are equally precise, the smaller subset: the order of the set above must not decide.
         self._law = max(laws, key=lambda law: (law.precision if law.p > law.q else -1, -law.subset))
         self.subset = self._law.subset
         self.hits = self._law.hits
@@ -204,12 +204,6 @@ class PrivSet(SetMechanism):
         super().validate(rows)
         require_weight(rows, self.subset, "elements")
 
-    def supports(self, rows: Rows, item: int) -> Flags:
-        return bitstrings.bit(rows, item)
-
-    def count(self, rows: Rows) -> Counts:
-        return count_bits(rows, self.report_bits)[: self.size]
-
     def validate_counts(self, counts: Counts, n: int) -> None:
         total, least = exact_sum(counts), n * max(0, self.subset - self.set_size)
         if not least <= total <= n * self.subset:
@@ -267,12 +261,9 @@ class PrivSet(SetMechanism):
         items, size = checked_held(held), len(held)
         if size <= self.set_size:
             return {frozenset((*items, *range(self.size, self.size + self.set_size - size))): Fraction(1)}
-        ends = [-(-place * 2**self.width // size) for place in range(size + 1)]
         return {
-            frozenset(items[(place + turn) % size] for turn in range(self.set_size)): Fraction(
-                ends[place + 1] - ends[place], 2**self.width
-            )
-            for place in range(size)
+            frozenset(items[(place + turn) % size] for turn in range(self.set_size)): chance
+            for place, chance in enumerate(chances_of_places(size, self.width))
         }
 
     @property

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -119,3 +121,9 @@ def scaled(words: Words, sizes: Indices, width: int) -> Indices:
     lower = (words & low) * sizes
     upper = (words >> np.uint64(32)) * sizes + (lower >> np.uint64(32))  # the product without its lowest 32 bits
     return (upper >> np.uint64(width - 32)).astype(np.int64)
+
+
+def chances_of_places(size: int, width: int) -> list[Fraction]:
+    """The exact probability of each place in a set of this size, if `scaled` draws it."""
+    ends = [-(-place * 2**width // size) for place in range(size + 1)]
+    return [Fraction(end - start, 2**width) for start, end in pairwise(ends)]

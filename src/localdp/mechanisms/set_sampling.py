@@ -52,7 +52,7 @@ from localdp.mechanisms.laws import Drawn, WeightLaw
 from localdp.mechanisms.pure import exact_sum
 from localdp.mechanisms.randomized_response import RandomizedResponse
 from localdp.mechanisms.report_classes import Shuffled, told_by_flag, two_levels
-from localdp.mechanisms.set_base import OneSet, SetMechanism, checked_held, scaled
+from localdp.mechanisms.set_base import OneSet, SetMechanism, chances_of_places, checked_held, scaled
 from localdp.mechanisms.symbol_response import SymbolResponse
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows
@@ -193,8 +193,7 @@ class PaddingAndSampling(SetMechanism):
         """The exact probability with which each element of a padded set is drawn."""
         items, size = checked_held(held), len(held)
         if size > self.set_size:
-            ends = [-(-place * 2**self.width // size) for place in range(size + 1)]
-            return {item: Fraction(ends[i + 1] - ends[i], 2**self.width) for i, item in enumerate(items)}
+            return dict(zip(items, chances_of_places(size, self.width), strict=True))
         chances = {item: Fraction(1, self.set_size) for item in items}
         if self.kind is RandomizedResponse:
             return chances | {self.size + place: Fraction(1, self.set_size) for place in range(size, self.set_size)}

@@ -56,12 +56,12 @@ from localdp.kernels.counting import count_bits
 from localdp.kernels.galois_field import irreducible, parity
 from localdp.kernels.walsh_hadamard import walsh_hadamard
 from localdp.mechanisms.channel import Channel
+from localdp.mechanisms.hadamard import HadamardEntry
 from localdp.mechanisms.laws import Drawn, WeightLaw, lit_bits, require_below
 from localdp.mechanisms.observation import Observation, Sketched
 from localdp.mechanisms.pure import PureMechanism
 from localdp.mechanisms.report_classes import Neighbours, Shuffled, told_by_flag, two_levels
 from localdp.mechanisms.unary import SymmetricUnary
-from localdp.randomness import thresholds
 from localdp.randomness.keystream import Entropy
 from localdp.types import Counts, Flags, Indices, Rows, Words
 
@@ -190,12 +190,9 @@ class Sketch(PureMechanism):
     def _collected(self, table: Counts) -> Counts:
         """The sums of the table's entries, for functions a and columns l, at the products l a."""
         collected = np.zeros(1 << self.degree, np.int64)
-        powers = linear_hash.powers(self.multipliers, self.degree, self.cell_bits)
         collected[0] = table[:, 0].sum()
-        product = np.zeros(self.functions, np.uint64)
-        for number in range(1, 1 << self.cell_bits):
-            product ^= powers[(number & -number).bit_length() - 1]  # Gray code: each step changes one power
-            collected[product] += table[:, number ^ number >> 1]
+        for column, product in linear_hash.products(self.multipliers, self.degree, self.cell_bits):
+            collected[product] += table[:, column]
         return collected
 
     def shuffled(self) -> Shuffled:
@@ -318,26 +315,14 @@ class CountMeanSketch(Sketch):
         return self.bits.shuffled().upper[0]
 
 
-class HadamardCountMeanSketch(Sketch):
+class HadamardCountMeanSketch(HadamardEntry, Sketch):
     """One entry of the row of a Hadamard matrix, after a hash function that is drawn from k: a report of one bit."""
 
     name = "hcms"
 
-    def _set_noise(self) -> None:
-        e = thresholds.exp_below(self.requested_epsilon)
-        self.keep = thresholds.rounded_down(e / (1 + e), self.width)
-
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.keep, 2**self.width)
-
     @property
     def elsewhere(self) -> Fraction:
         return Fraction(1, 2)
-
-    @property
-    def ratio(self) -> Fraction:
-        return self.p / (1 - self.p)
 
     @property
     def report_bits(self) -> int:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from localdp.frozen import read_only
 from localdp.priors.base import FittedPrior
 from localdp.priors.fitting.observations import Observations
 from localdp.priors.steps import StepPrior
@@ -49,17 +50,17 @@ class Cells:
                 start = max(start, reach)
         ends.append(_geometric(start, n))
         every = np.unique(np.concatenate([*ends, [n]]))
-        return cls(_read_only(every[every <= n]))
+        return cls(read_only(every[every <= n]))
 
     @cached_property
     def widths(self) -> Vector:
         """How many whole numbers each cell has."""
-        return _read_only(np.diff(self.ends, prepend=-1.0))
+        return read_only(np.diff(self.ends, prepend=-1.0))
 
     @cached_property
     def middles(self) -> Vector:
         """The middle of each cell."""
-        return _read_only(self.ends - (self.widths - 1) / 2)
+        return read_only(self.ends - (self.widths - 1) / 2)
 
     def within_reach(self, observations: Observations) -> slice:
         """The cells that the estimates of the core may come from."""
@@ -86,7 +87,7 @@ class CellPrior(FittedPrior):
 
     @cached_property
     def _log_heights(self) -> Vector:
-        return _read_only(self.log_masses - np.log(self.cells.widths))
+        return read_only(self.log_masses - np.log(self.cells.widths))
 
     def log_mass(self, k: Vector) -> Vector:
         place = np.searchsorted(self.cells.ends + 0.5, np.asarray(k, np.float64))
@@ -104,8 +105,3 @@ def _geometric(start: float, stop: float) -> Vector:
         return np.zeros(0)
     count = 2 + int(np.log(stop / start) / np.log1p(_GROWTH))
     return np.exp(np.linspace(np.log(start), np.log(stop), count)).round()
-
-
-def _read_only(values: Vector) -> Vector:
-    values.setflags(write=False)
-    return values

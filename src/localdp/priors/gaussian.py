@@ -49,8 +49,8 @@ class Gaussian(ParametricFamily):
         mean, notes = self.mean_of(observations)
         n = observations.n
         natural = _Natural([(-np.inf, np.inf), (1e-300, np.inf)], np.ones(2), mean, _deviation(observations))
-        found = match_moments(self, natural, lambda g: _nearly_geometric(g, n), mean, observations.spread, n)
-        return found.theta, notes if found.note is None else (*notes, found.note)
+        theta, more = match_moments(self, natural, lambda g: _nearly_geometric(g, n), mean, observations.spread, n)
+        return theta, (*notes, *more)
 
     def search(self, observations: Observations) -> Search:
         narrowest = narrowest_visible(observations)

@@ -42,8 +42,8 @@ class Laplace(ParametricFamily):
         mean, notes = self.mean_of(observations)
         unit = max(float(np.sqrt(observations.spread)), NARROWEST)
         search = Search([(0.0, np.inf), (np.log(NARROWEST), np.inf)], np.array([unit, 1.0]))
-        found = match_moments(self, search, _geometric, mean, observations.spread, observations.n)
-        return found.theta, notes if found.note is None else (*notes, found.note)
+        theta, more = match_moments(self, search, _geometric, mean, observations.spread, observations.n)
+        return theta, (*notes, *more)
 
     def search(self, observations: Observations) -> Search:
         narrowest = narrowest_visible(observations)

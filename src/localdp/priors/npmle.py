@@ -26,6 +26,7 @@ from localdp.types import Vector
 SPREAD = 0.5
 """How widely a level is spread: its variance, over that of the noise, is the root of this over the number of items."""
 
+_PER_DEVIATION = 5  # candidates to a deviation of the noise
 _STEPS_PER_E_FOLD = 24  # steps of the tail between a frequency k and e*k
 _EXPONENTS = (1.01, 6.0)  # the exponents that the tail may have
 
@@ -89,19 +90,14 @@ def _spread(observations: Observations, candidates: Vector, items: Vector) -> tu
 
 
 def candidate_frequencies(observations: Observations) -> Vector:
-    """Where a level may be: 0, a few small frequencies, then every `candidate_step` up to the largest estimate."""
+    """Where a level may be: 0, a few small frequencies, then one in each fifth of a deviation, or in each person."""
     deviation = min(observations.noise.deviation, float(observations.n))
     points = observations.binned[0]
     top = max(1.0, min(float(observations.n), points.max() + deviation))
-    step = candidate_step(observations)
+    step = max(deviation / _PER_DEVIATION, 1.0)
     small = np.exp(np.linspace(0.0, np.log(max(2.0, step)), 24)).round()
-    even = observations.ladder(5, top).round()
+    even = observations.ladder(_PER_DEVIATION, top).round()
     return np.unique(np.minimum(np.concatenate([[0.0], small, even]), np.floor(top)))
-
-
-def candidate_step(observations: Observations) -> float:
-    """The distance between candidates: a fifth of a deviation, at least 1."""
-    return max(min(observations.noise.deviation, float(observations.n)) / 5, 1.0)
 
 
 def _tail(observations: Observations, start: float) -> tuple[Vector, Vector]:

@@ -26,7 +26,7 @@ from localdp.priors.gaussian import Gaussian
 from localdp.priors.laplace import Laplace
 from localdp.priors.poisson import Poisson
 from localdp.priors.power_law import PowerLaw
-from localdp.priors.ranking import Rank
+from localdp.priors.ranking import Rank, core_log_likelihood
 from localdp.priors.smooth import Basis, Smooth, fit_smooth
 from localdp.types import Vector
 from localdp.validation import checked_users
@@ -99,7 +99,7 @@ class OptIn(Prior):
                 raise InvalidInputError(
                     f"counts of opted-in users rank the paper's families and smooth, not {family!r}"
                 )
-            found = shared.log_likelihood(fitted)
+            found = core_log_likelihood(fitted, shared) + float(fitted.log_mass(shared.tail).sum())
             ranks.append(Rank(fitted, found, found - 0.5 * freedom * float(np.log(self.counts.size))))
         return sorted(ranks, key=lambda entry: -entry.score)
 

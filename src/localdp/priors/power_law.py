@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from localdp.kernels.quadrature import logarithmic
 from localdp.priors.fitting.observations import Observations
-from localdp.priors.fitting.parametric import ParametricFamily, Search
+from localdp.priors.fitting.parametric import ParametricFamily
 from localdp.types import Vector
 
 STEEPEST = 30.0
@@ -35,6 +35,7 @@ class PowerLaw(ParametricFamily):
     name = "power-law"
     first = 1
     parameter_count = 1
+    limits = ((0.0, STEEPEST),)
 
     def log_shape(self, k: Vector, theta: Vector) -> Vector:
         return np.asarray(-theta[0] * np.log(k))
@@ -63,9 +64,6 @@ class PowerLaw(ParametricFamily):
             )
             return np.array([0.0]), (*notes, note)
         return np.array([brentq(log_ratio, 0.0, STEEPEST, xtol=1e-13)]), notes
-
-    def search(self, observations: Observations) -> Search:  # noqa: ARG002 (always the same)
-        return Search([(0.0, STEEPEST)], np.ones(1))
 
     def describe(self, theta: Vector) -> dict[str, float]:
         return {"alpha": float(theta[0])}

@@ -56,6 +56,7 @@ def association(best: Vector, draws: Vector, counted: Aggregate, shape: tuple[in
     """
     rows, columns = shape
     value, drawn = cramers_v(best[:rows, :columns]), cramers_v(draws[:, :rows, :columns])
+    # A share too lies between 0 and 1, so V gets the interval that a share with such draws would have.
     low, high = DrawnPosterior(value.reshape(1), drawn[:, None], 1.0).shortest_intervals(level)
     return Association(float(value), float(low[0]), float(high[0]), level, p_value(best, counted, shape))
 

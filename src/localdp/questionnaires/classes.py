@@ -197,13 +197,13 @@ class Model:
             found[:, place] = slope[:, place] @ root
         return found
 
-    def best_fit(self, seen: Seen, random: np.random.Generator, starts: int = STARTS) -> Vector:
+    def best_fit(self, seen: Seen, random: np.random.Generator) -> Vector:
         """The effects that fit best, of several fits: with little noise, there is more than one minimum.
 
         Each fit begins with kinds that differ a little, so that they can part.
         """
         found = []
-        for _ in range(starts):
+        for _ in range(STARTS):
             start = np.zeros(self.effects)
             start[self.kinds :] = 0.5 * random.normal(size=self.effects - self.kinds)
             z = self.fit(seen, start)

@@ -57,6 +57,7 @@ def shares(sizes: Mapping[str, int], variances: Mapping[Names, float], users: in
     step = 0.5
     error, slope = _error(found, parts, sizes, variances, users)
     for _ in range(_STEPS):
+        # Shares that are multiplied stay positive. Where all slopes are equal, nothing moves: there is the minimum.
         moved = found * np.exp(-step * (slope / (found @ -slope) + 1))
         moved = np.maximum(moved / moved.sum(), least)
         moved /= moved.sum()

@@ -88,11 +88,9 @@ class QuestionnaireResult(Tabular, Frozen):
         of cases in which it is below by chance.
         """
         _ = self[one, other]
-        place = self._place
-        pair = sorted((one, other), key=place.__getitem__)
+        pair = sorted((one, other), key=self._place.__getitem__)
         rows, columns = (self.survey.questions[name].cells.size for name in pair)
-        key = place[pair[0]], place[pair[1]]
-        best, draws = self._draws.tables[key], self._draws.table_draws[key]
+        best, draws = self.whole_table(*pair)
         return association(best, draws, self.counted[BETWEEN.join(pair)], (rows, columns), checked_level(level))
 
     def table(self) -> Table:

@@ -10,11 +10,11 @@ import numpy as np
 
 from localdp.domain import Domain
 from localdp.errors import InvalidInputError, UnknownItemError
+from localdp.frozen import read_only
 from localdp.held import Held, OneEach
 from localdp.items import Item
 from localdp.questions.base import NO_ANSWER, Question, Words
 from localdp.questions.numbers import has_comma, numbers_of
-from localdp.types import Vector
 from localdp.validation import LARGEST_EXACT_INTEGER, shown
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Scale(Question):
             )
         # Whole numbers divided by a power of ten: the same floats in every language.
         edges = (first + width * np.arange(self.ordered + 1)) / unit
-        self.starts = _read_only(edges[:-1])
+        self.starts = read_only(edges[:-1])
         """Where each ordered cell begins, and where it ends. A whole number begins and ends with itself."""
-        self.ends = _read_only(edges[:-1] if self.whole else edges[1:])
+        self.ends = read_only(edges[:-1] if self.whole else edges[1:])
         labels: list[Item] = [_plain(start) for start in self.starts.tolist()]
         if not self.whole:
             labels = [f"{start} to {_plain(end)}" for start, end in zip(labels, self.ends.tolist(), strict=True)]
@@ -158,8 +158,3 @@ def _exact(number: Any) -> tuple[float, int]:
 def _plain(number: float) -> int | float:
     """The number, without a point if it is whole."""
     return int(number) if number == int(number) else float(number)
-
-
-def _read_only(values: Vector) -> Vector:
-    values.setflags(write=False)
-    return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from localdp.structures.laplace import Table, ground_covariance, laplace_fit
 from localdp.structures.likelihood import CellLikelihood, ChannelLikelihood, Likelihood
 from localdp.structures.parts import Part, StructuredPart, Unusable
 from localdp.structures.posterior import StructuredPosterior
-from localdp.structures.search import MOST_POINTS, Averaged, Point, averaged, joined, strengths_at
+from localdp.structures.search import MOST_POINTS, Averaged, FitAt, Point, averaged, joined, strengths_at
 from localdp.structures.table_field import TableField
 from localdp.structures.through_channel import SlowGround, channel_fit
 from localdp.types import Vector
@@ -41,15 +40,11 @@ _STRIDE_OF_MANY = 2
 _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer to where it usually ends
 _BEGIN_TAU_OF_CHANNEL = 2  # from large ones, a search may end where all is deviation and nothing is ground
 
-FitAt = Callable[[Point, Part | None], Part]
 
-
-def structured(
-    structure: Structure, likelihood: Likelihood, total: float | None, dense: bool | None = None
-) -> Averaged[Part]:
+def structured(structure: Structure, likelihood: Likelihood, total: float | None) -> Averaged:
     """The posterior under the structure alone, for all strengths that matter.
 
-    `total` is the sum of all cells, if it is known. `dense` chooses how the ground is solved for; for tests.
+    `total` is the sum of all cells, if it is known.
     """
     structure.check(likelihood.cells)
     everything = []
@@ -60,7 +55,7 @@ def structured(
         if likelihood.cells <= FEW:
             fit_at = _summed(Field(ground), likelihood, start, total)
         elif isinstance(likelihood, CellLikelihood):
-            fit_at = _cell_by_cell(_field(ground, dense), likelihood, start, total)
+            fit_at = _cell_by_cell(_field(ground), likelihood, start, total)
         elif compressed is not None and len(ground.penalties) == 1:
             fit_at = _through_a_channel(ground, structure.in_order(likelihood.cells), compressed, start)
         else:
@@ -76,7 +71,7 @@ def structured(
     return found if likelihood.cells > FEW else _finished(found)
 
 
-def _finished(found: Averaged[Part]) -> Averaged[Part]:
+def _finished(found: Averaged) -> Averaged:
     """Fits of a few cells with all their points; those that hardly matter are left out."""
     kept = np.flatnonzero(found.weights > LEAST_OF_FEW * found.weights.max())
     weights = found.weights[kept] / found.weights[kept].sum()
@@ -91,8 +86,8 @@ def _grounds(structure: Structure, likelihood: Likelihood) -> tuple[Ground, ...]
     return structure.grounds(likelihood.cells)
 
 
-def _field(ground: Ground, dense: bool | None) -> Field:
-    return TableField(ground, ground.table) if ground.table is not None and dense is None else Field(ground, dense)
+def _field(ground: Ground) -> Field:
+    return Field(ground) if ground.table is None else TableField(ground, ground.table)
 
 
 def _points(cells: int) -> int:
@@ -169,7 +164,7 @@ def _summed(field: Field, likelihood: Likelihood, start: Vector, total: float | 
         del near
         try:
             ground = ground_covariance(field, strengths_at(point, field.ground.strengths))
-            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8
+            own = TAUS[point[-1]] ** 2 + field.ground.doubts + 1e-8  # tau and the doubts may be 0: no inverse then
             # Fits with other points average the errors of their sums too.
             number = sum((3 * place + 1) * step for place, step in enumerate(point)) % _SEQUENCES
             part = SummedPart(likelihood, Table(total), start, ground + np.diag(own), TAUS[point[-1]], number)
@@ -202,7 +197,7 @@ def calibration(
     total = exchangeable.total
     found = structured(structure, CellLikelihood(exchangeable.estimates, noise.usable(n)), total)
     gain = found.evidence - exchangeable.log_evidence() - HANDICAP
-    share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))
+    share = float(1 / (1 + np.exp(-np.clip(gain, -500, 500))))  # exp(710) is no float
     parts: list[Part] = []
     weights: list[float] = []
     if share > LEAST_SHARE:
@@ -224,7 +219,7 @@ def channel_calibration(structure: Structure, counts: Vector, channel: Vector) -
     return Calibration(structure, posterior, 1.0, (f"{structure.name}: {_single(found)}",))
 
 
-def _single(found: Averaged[Part]) -> str:
+def _single(found: Averaged) -> str:
     """How single cells differ from the structure."""
     tau = float(found.weights @ np.array([part.tau for part in found.fits]))
     out = float(found.weights @ np.array([part.rho for part in found.fits]))
@@ -232,7 +227,7 @@ def _single(found: Averaged[Part]) -> str:
     return f"{single}{f', and {out:.1%} of them stand out' if out else ''}"
 
 
-def _note(structure: Structure, found: Averaged[Part], gain: float, share: float) -> str:
+def _note(structure: Structure, found: Averaged, gain: float, share: float) -> str:
     """What the data think of the structure."""
     if share >= 0.99:
         verdict = "the data agree with this structure"

@@ -21,7 +21,6 @@ slowest cosines.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.fft import idct
@@ -69,8 +68,3 @@ class Compressed:
         sizes, axes = eigh(noise)
         noise = (axes * np.maximum(sizes, _LEAST_NOISE / known[-1])) @ axes.T
         return cls(values, directions, noise, seen.n)
-
-    @cached_property
-    def cells(self) -> int:
-        """How many cells there are."""
-        return int(self.directions.shape[1])

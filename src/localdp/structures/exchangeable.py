@@ -15,6 +15,7 @@ import numpy as np
 
 from localdp.calibrate.base import AnyPosterior
 from localdp.calibrate.choice import posterior_of
+from localdp.calibrate.known_total import LEAST_VARIANCE
 from localdp.calibrate.posterior_by_item import MOST_CLASSES
 from localdp.errors import InvalidInputError
 from localdp.priors import CellPrior, FittedPrior, Noise, NoiseByItem, Observations
@@ -72,12 +73,12 @@ class ExchangeablePart(Part):
             own = float(found.sum_variance[0]) - observed.total_variance
             variance += max(own, 0.0)
             mean += observed.total - float(found.score[0]) * float(np.sqrt(found.sum_variance[0]))
-        logs -= float(np.log(self.estimates.size))
+        logs -= float(np.log(self.estimates.size))  # half of log d for each of two parameters
         if self.total is None:
             return logs
         k = self.prior.cells.middles
         spread = float(masses @ k**2 - (masses @ k) ** 2) * self.estimates.size
-        variance = max(variance, 1 / 12)
+        variance = max(variance, LEAST_VARIANCE)
         logs += -0.5 * (self.total - mean) ** 2 / variance - 0.5 * float(np.log(variance))
         return logs + 0.5 * float(np.log(max(spread, 1.0)))
 

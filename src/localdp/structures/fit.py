@@ -75,8 +75,6 @@ class Fit:
     """m and s: what all other cells say about the ground of each cell."""
     ground_variance: Vector
     cells: Tilted
-    rounds: int = 0
-    moved: float = 0.0
 
 
 def first_sites(likelihood: CellLikelihood, start: Vector) -> Sites:
@@ -188,4 +186,4 @@ def fit(
     )
     largest = float(cells.likely.sum())
     settled = bool(moved < NEARLY and usable.all() and evidence < largest)
-    return Fit(strengths, law, evidence, settled, Sites(w, b), factor, m, s, cells, number, moved)
+    return Fit(strengths, law, evidence, settled, Sites(w, b), factor, m, s, cells)

@@ -164,6 +164,7 @@ def laplace_fit(
 
     `law` has the tau of most cells, and the share rho of those that stand out, before any is seen.
     """
+    # tau may be 0, and the odds divide by the usual variance.
     usual, out = law.tau**2 + 1e-6, law.tau**2 + STANDING_OUT**2
     standing = np.full(start.size, 0.0)
     best: LaplacePart | None = None

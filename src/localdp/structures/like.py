@@ -14,7 +14,6 @@ covariance that is clearly larger shows noise that both share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -104,7 +103,7 @@ class Like(Structure):
     def _logarithms(self) -> tuple[Vector, Vector]:
         """The logarithms of the earlier frequencies, and their variances."""
         f = self.frequencies
-        least = 0.5 * float(f[f > 0].min())
+        least = 0.5 * float(f[f > 0].min())  # what a frequency of 0 counts as, since it has no logarithm
         held = np.maximum(f, least)
         variance = np.log1p(np.square(self.deviations / held)) + np.where(f > 0, 0.0, _ZERO)
         start = np.log(held) - 0.5 * np.log1p(np.square(self.deviations / held))
@@ -129,32 +128,26 @@ class Like(Structure):
         return f"Like({self.frequencies.size} frequencies)"
 
 
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """Raw estimates of a release, divided by the deviations of their noise."""
-
-    values: Vector
-
-
-def _scaled(release: Any) -> Scaled | None:
-    """The raw estimates behind a release; None if it does not have them or has no noise."""
+def _scaled(release: Any) -> Vector | None:
+    """The raw estimates behind a release, divided by the deviations of their noise; None if it has no noise."""
     raw = getattr(release, "estimates", None)
     if raw is None:
         raw = release.frequencies if release.origin is None else release.origin.frequencies
     deviations = np.asarray(release.std_errors)
     if not (deviations > 0).all() or not np.isfinite(deviations).all():
         return None
-    return Scaled(np.asarray((raw - raw.mean()) / deviations))
+    return np.asarray((raw - raw.mean()) / deviations)
 
 
-def shares_noise(earlier: Scaled, now: Scaled) -> bool:
+def shares_noise(x: Vector, z: Vector) -> bool:
     """Whether the noise of two releases of the same items is clearly not independent.
 
+    `x` and `z` are raw estimates, divided by the deviations of their noise.
+
     >>> noise = np.random.default_rng(1).normal(size=(2, 1000))
-    >>> shares_noise(Scaled(noise[0]), Scaled(noise[1])), shares_noise(Scaled(noise[0]), Scaled(noise.sum(0) / 2**0.5))
+    >>> shares_noise(noise[0], noise[1]), shares_noise(noise[0], noise.sum(0) / 2**0.5)
     (False, True)
     """
-    x, z = earlier.values, now.values
     # Estimates that were moved to their total differ a little from the same ones that were not.
     if float(np.sqrt(np.mean((x - z) ** 2))) < (_SAME if x.size >= _SEVERAL else 1e-6):
         return True

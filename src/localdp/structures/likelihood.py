@@ -67,24 +67,19 @@ class CellLikelihood(Likelihood):
     def gaussian(self, rows: Rows = slice(None)) -> tuple[Vector, Vector]:
         """The estimates, and the variances of their noise if the frequencies are what they are estimated to be."""
         y = self.estimates[rows]
-        return y, self._variances(np.maximum(y, 0.0), rows)
+        return y, self.noise.variance_of(rows, np.maximum(y, 0.0))
 
     def joint(self, tables: Vector) -> Vector:
         return np.asarray(self.log(tables.T).sum(axis=0))
 
     def slopes(self, table: Vector) -> tuple[Vector, Vector]:
-        variance = self._variances(table)
+        variance = self.noise.variance_of(slice(None), table)
         return (self.estimates - table) / variance, np.diag(1 / variance)
 
     @property
     def guess(self) -> Vector:
         mean = max(float(self.estimates.mean()), 1e-3)
         return np.maximum(self.estimates, 0.1 * mean)
-
-    def _variances(self, f: Vector, rows: Rows = slice(None)) -> Vector:
-        if isinstance(self.noise, NoiseByItem):
-            return self.noise.variance_of(rows, f)
-        return np.broadcast_to(self.noise.variance_at(f), f.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,6 +86,7 @@ class Ordered(Structure):
         """A curve with a value in each cell, or straight lines between knots if there are fewer of those."""
         ends = knots if self.circular else knots - 1
         place = np.arange(cells) * (ends / (cells if self.circular else cells - 1))
+        # A cell that lies on a knot must not be put before it by rounding, and the last knot has none behind it.
         left = np.minimum(np.floor(place + 1e-9).astype(np.intp), knots - (1 if self.circular else 2))
         share: Vector = place - left
         columns, values = np.stack([left, (left + 1) % knots], axis=1), np.stack([1 - share, share], axis=1)

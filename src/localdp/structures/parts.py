@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from localdp.calibrate.known_total import LEAST_VARIANCE
 from localdp.structures.cell_integrals import FEWER, placed, tilted
 from localdp.structures.field import Field
 from localdp.structures.fit import AT_ONCE, MANY, Fit
@@ -110,7 +111,7 @@ class StructuredPart(Part):
         if self.total is None:
             return None
         covariance = self._covariance_with(np.ones(self.start.size))
-        variance = max(float(covariance.sum()), 1 / 12)
+        variance = max(float(covariance.sum()), LEAST_VARIANCE)
         return KnownSum(self.total - float(self.fit.cells.mean.sum()), variance, covariance)
 
     @property
@@ -220,7 +221,7 @@ class StructuredPart(Part):
         mean, variance = self.fit.cells.mean[rows], np.maximum(self.fit.cells.variance[rows], 1e-12)
         share = known.shares[rows]
         slope = share / variance
-        rest = np.maximum(known.variance - share * slope, 1 / 12)
+        rest = np.maximum(known.variance - share * slope, LEAST_VARIANCE)
         logs = -0.5 * (pull - slope[:, None] * (f - mean[:, None])) ** 2 / rest[:, None]
         found = shares * np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(found / found.sum(axis=1, keepdims=True))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from localdp.structures.deviations import TAUS
+from localdp.structures.parts import Part
 from localdp.types import Vector
 
 FACTOR = float(np.exp(1.5))
@@ -34,25 +34,15 @@ MOST_POINTS = 60
 Point = tuple[int, ...]
 """Steps of each strength from where it begins; the last one is the index of tau."""
 
-
-class Judged(Protocol):
-    """Anything with an evidence."""
-
-    @property
-    def evidence(self) -> float: ...
-
-    @property
-    def settled(self) -> bool: ...
-
-
-F = TypeVar("F", bound=Judged)
+FitAt = Callable[[Point, Part | None], Part]
+"""Fits at a point; the second argument is a fit nearby, if there is one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Generic[F]):
+class Averaged:
     """Fits, their weights, and the log-evidence of the structure as a whole."""
 
-    fits: tuple[F, ...]
+    fits: tuple[Part, ...]
     weights: Vector
     evidence: float
 
@@ -63,20 +53,20 @@ def strengths_at(point: Point, begin: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def averaged(
-    fit_at: Callable[[Point, F | None], F],
+    fit_at: FitAt,
     strengths: int,
     begin_tau: int,
     most: int = MOST_POINTS,
     stride: int = 1,
     *,
     every_tau: bool = False,
-) -> Averaged[F]:
-    """The fits that matter; `fit_at(point, near)` fits at a point, where `near` is a fit nearby or None.
+) -> Averaged:
+    """The fits that matter.
 
     Where only a few fits can be made, strengths are changed by `stride` steps at first. With `every_tau`, each tau that
     matters is looked at, however far from the best: where the data hardly tell of tau, all of them do.
     """
-    found: dict[Point, F] = {}
+    found: dict[Point, Part] = {}
 
     def value(point: Point) -> float:
         if point not in found:
@@ -84,6 +74,7 @@ def averaged(
                 return -np.inf
             near = min(
                 (other for other, fit in found.items() if fit.settled),
+                # Fits of neighbouring points are alike, and a fit that begins near its end takes fewer rounds.
                 key=lambda other: sum(abs(a - b) for a, b in zip(other, point, strict=True)),
                 default=None,
             )
@@ -126,7 +117,7 @@ def averaged(
     return Averaged(tuple(kept), masses / masses.sum(), evidence)
 
 
-def joined(several: Sequence[Averaged[F]]) -> Averaged[F]:
+def joined(several: Sequence[Averaged]) -> Averaged:
     """Several averages as one, if all of them are equally likely beforehand."""
     logs = np.array([one.evidence for one in several])
     masses = np.exp(BETWEEN_GROUNDS * (logs - logs.max()))

@@ -132,6 +132,7 @@ class ChannelPart(Part):
             self.scaled = solve_triangular(self.factor, away, lower=True, check_finite=False)
             weights = solve_triangular(self.factor, self.scaled, lower=True, trans=1, check_finite=False)
             before, step = step, start + self.vectors @ (self.spread * (through.T @ weights)) - eta
+            # The table adds up to the total whatever the level of eta is, so steps are taken without theirs.
             step -= float(self.ground @ step) / seen.total
             longest = float(np.abs(step).max())
             if float(self.ground @ (before * step)) < 0:  # back to where it came from
@@ -229,6 +230,7 @@ def channel_fit(
 ) -> ChannelPart:
     """The posterior for this strength and tau: which cells stand out is learnt in a few rounds, beginning `near` by."""
     moving = MOVING * tau
+    # Of cells in order, people move; a cell apart has nobody to exchange with, and deviates by tau alone.
     usual = np.where(np.arange(start.size) < ground.in_order, 0.0, np.expm1(tau**2) + _LEAST_OWN)
     own, eta, best = usual, start, None
     if isinstance(near, ChannelPart):

@@ -21,7 +21,6 @@ either, except where only a smaller one has the right mean.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
@@ -46,14 +45,6 @@ _CONVERGED = 1e-11  # the relative error of the moments where Newton's method st
 _GOOD_ENOUGH = 1e-9  # .. and where rounding stops it
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
-    """The member with the wanted moments, or the nearest one; `note` says which if it is not the wanted one."""
-
-    theta: Vector
-    note: str | None
-
-
 def moments(family: ParametricFamily, theta: Vector, n: int) -> tuple[float, float]:
     """The mean and the variance of the member of the family with these parameters."""
     k, mass = _masses(family, theta, n)
@@ -68,8 +59,10 @@ def match_moments(
     mean: float,
     variance: float,
     n: int,
-) -> Match:
-    """The member with this mean and variance; the mean must be positive and at most n/2.
+) -> tuple[Vector, tuple[str, ...]]:
+    """theta of the member with this mean and variance, or of the nearest one, and a note if it is not the wanted one.
+
+    The mean must be positive and at most n/2.
 
     `search` has coordinates in which Newton's method does well. `geometric(g)` is theta of the member that is geometric
     with scale g, or nearly so.
@@ -82,16 +75,16 @@ def match_moments(
             f"(their variance is {variance:.4g}, the largest possible one {largest:.4g}), so the one with the largest "
             "variance is used, which falls geometrically from 0"
         )
-        return Match(widest, note)
+        return widest, (note,)
     if widest[1] <= np.log(NARROWEST):
-        return Match(widest, None)
+        return widest, ()
     if variance < _NARROW:
         narrowest = _member(family, float(np.log(NARROWEST)), mean, n)
         if variance <= moments(family, narrowest, n)[1]:
             note = "the estimates vary no more than their noise, so the frequencies are taken to be equal"
-            return Match(narrowest, note)
+            return narrowest, (note,)
     found = _newton(family, search, mean, variance, n)
-    return Match(_bisected(family, mean, variance, n, float(widest[1])) if found is None else found, None)
+    return _bisected(family, mean, variance, n, float(widest[1])) if found is None else found, ()
 
 
 def narrowest_visible(observations: Observations) -> float:

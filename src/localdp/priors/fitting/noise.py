@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from localdp.types import Vector
+from localdp.types import Places, Vector
 
 NEGLIGIBLE = 0.01
 """Noise with a smaller deviation is ignored: half a person is at least 50 deviations, so rounding an estimate gives the
@@ -99,6 +99,10 @@ class Noise:
         A negative excess could carry it to 0; it is kept at a tenth of `variance` or more.
         """
         return np.maximum(self.variance + self.excess * k, 0.1 * self.variance)
+
+    def variance_of(self, items: Places | slice, k: Vector) -> Vector:  # noqa: ARG002 (all items have the same noise)
+        """The same for these items; see `NoiseByItem`, where items differ."""
+        return self.variance_at(k)
 
     def deviation_at(self, k: float) -> float:
         """The standard deviation for an item with this true frequency; a negative one counts as 0."""

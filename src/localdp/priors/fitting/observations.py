@@ -132,21 +132,40 @@ class Observations:
 
     def ladder(self, per_deviation: float, top: float) -> Vector:
         """Numbers from near 0 to just above `top`, so many to a deviation of the noise, and at least 1 apart."""
-        step = max(min(self.noise.deviation, float(self.n)) / per_deviation, 1.0)
-        return np.arange(step, top + step, step)
+        parts, start = [], 0.0
+        for place, (deviation, reach) in enumerate(self.scales):
+            step = max(min(deviation, float(self.n)) / per_deviation, 1.0)
+            stop = top if place == len(self.scales) - 1 else min(reach, top)
+            parts.append(np.arange(start + step, stop + step, step))
+            start = float(parts[-1][-1]) if parts[-1].size else start
+        return np.concatenate(parts)
 
     def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
         """Nodes for the likelihood of the core: frequencies from `first` to as far beyond the cut as noise reaches.
 
         Panels also end at the `breaks`, where a prior has a step.
         """
-        deviation = self.noise.deviation
-        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * deviation))))
+        exact, edges = self._stretches()
         parts = [whole_numbers(first, max(first, exact))]
-        stop = min(self.n + 0.5, self.cut + NOISE_REACH * deviation)
-        if stop > exact + 0.5:
-            parts.append(panels(cut_at(breaks, growing_edges(exact + 0.5, stop, deviation)), 4))
+        if edges.size > 1:
+            parts.append(panels(cut_at(breaks, edges), 4))
         return Quadrature.join(*parts)
+
+    def _stretches(self) -> tuple[int, Vector]:
+        """The largest frequency that is a node itself, and the edges of the panels beyond it."""
+        scales = self._core_scales
+        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * scales[0][0]))))
+        edges = np.array([exact + 0.5])
+        for deviation, reach in scales:
+            stop = min(self.n + 0.5, reach)
+            if stop > edges[-1]:
+                edges = np.append(edges, growing_edges(float(edges[-1]), stop, deviation)[1:])
+        return exact, edges
+
+    @property
+    def _core_scales(self) -> tuple[Scale, ...]:
+        """How wide panels in the core may be, and up to which frequency."""
+        return ((self.noise.deviation, self.cut + NOISE_REACH * self.noise.deviation),)
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
         """p_s(point - k), a row for each point of the grid and a column for each k, and the logarithm of a scale.

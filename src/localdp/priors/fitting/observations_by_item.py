@@ -25,7 +25,6 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, growing_edges, panels, whole_numbers
 from localdp.priors.fitting.noise import Noise
 from localdp.priors.fitting.noise_by_item import NoiseByItem, NoiseClass
 from localdp.priors.fitting.observations import Observations, Scale, on_grid
@@ -154,28 +153,9 @@ class ObservationsByItem(Observations):
             return np.zeros(0), np.zeros(0)
         return np.concatenate([points for points, _ in parts]), np.concatenate([counts for _, counts in parts])
 
-    def ladder(self, per_deviation: float, top: float) -> Vector:
-        parts, start = [], 0.0
-        for place, (deviation, reach) in enumerate(self.scales):
-            step = max(min(deviation, float(self.n)) / per_deviation, 1.0)
-            stop = top if place == len(self.scales) - 1 else min(reach, top)
-            parts.append(np.arange(start + step, stop + step, step))
-            start = float(parts[-1][-1]) if parts[-1].size else start
-        return np.concatenate(parts)
-
-    def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
-        exact = int(min(self.n, max(EXACT_UP_TO // 16, min(EXACT_UP_TO // 2, 4 * self.scales[0][0]))))
-        parts = [whole_numbers(first, max(first, exact))]
-        start = exact + 0.5
-        edges = np.array([start])
-        for deviation, reach in self.scales:
-            stop = min(self.n + 0.5, reach)
-            if stop > start:
-                edges = np.append(edges, growing_edges(start, stop, deviation)[1:])
-                start = stop
-        if edges.size > 1:
-            parts.append(panels(cut_at(breaks, edges), 4))
-        return Quadrature.join(*parts)
+    @property
+    def _core_scales(self) -> tuple[Scale, ...]:
+        return self.scales
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
         parts = [rung.likelihood(k) for rung in self._rungs]

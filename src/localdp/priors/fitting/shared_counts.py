@@ -15,11 +15,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from localdp.kernels.quadrature import EXACT_UP_TO, Quadrature, cut_at, panels, whole_numbers
-from localdp.priors.base import FittedPrior
+from localdp.kernels.quadrature import EXACT_UP_TO
 from localdp.priors.fitting.noise import CORE_DEVIATIONS, Noise
 from localdp.priors.fitting.observations import NOISE_REACH, Observations
-from localdp.priors.fitting.parametric import ParametricPrior, mass_quadrature
 from localdp.types import Vector
 
 EXACT_FROM = 400
@@ -72,18 +70,16 @@ class SharedCounts(Observations):
     def _counts(self) -> Vector:
         return np.rint(self.estimates * self.share)
 
-    def quadrature(self, first: int, breaks: Vector | None = None) -> Quadrature:
-        """Nodes for the likelihood of the counts that are not taken as exact: as fine as the deviation of a count."""
+    def _stretches(self) -> tuple[int, Vector]:
+        """As fine as the deviation of a count, up to those counts that are taken as exact."""
         exact = min(self.n, EXACT_UP_TO)
-        parts = [whole_numbers(first, exact)]
         stop = min(self.n + 0.5, _most(self.share))
-        if stop > exact + 0.5:
-            # The deviation of f given its count is sqrt(f (1-share)/share): even steps in sqrt(f) follow it.
-            step = 0.5 * np.sqrt((1 - self.share) / self.share)
-            start, end = np.sqrt(exact + 0.5), np.sqrt(stop)
-            edges = np.linspace(start, end, 2 + int((end - start) / max(step, 1e-3))) ** 2
-            parts.append(panels(cut_at(breaks, edges), 4))
-        return Quadrature.join(*parts)
+        if stop <= exact + 0.5:
+            return exact, np.zeros(0)
+        # The deviation of f given its count is sqrt(f (1-share)/share): even steps in sqrt(f) follow it.
+        step = 0.5 * np.sqrt((1 - self.share) / self.share)
+        start, end = np.sqrt(exact + 0.5), np.sqrt(stop)
+        return exact, np.linspace(start, end, 2 + int((end - start) / max(step, 1e-3))) ** 2
 
     def likelihood(self, k: Vector) -> tuple[Vector, Vector]:
         """The probability of each of the binned counts (a row) under each frequency k (a column), and a scale."""
@@ -93,19 +89,6 @@ class SharedCounts(Observations):
         logs = np.where(k >= c, logs + c * np.log(self.share) + left * np.log1p(-self.share), -np.inf)
         largest = logs.max(axis=1, initial=-1e300)
         return np.exp(logs - largest[:, None]), largest
-
-    def log_likelihood(self, prior: FittedPrior) -> float:
-        """The log-likelihood of all counts under a prior."""
-        if isinstance(prior, ParametricPrior) and prior.feature is not None:  # a bulk that may be narrow
-            quadrature = mass_quadrature(prior.family, prior.theta, self.n, self.panel_scales)
-        else:
-            quadrature = self.quadrature(prior.first, prior.edges)
-        k, masses = quadrature.nodes, prior.log_mass(quadrature.nodes) + np.log(quadrature.weights)
-        if prior.first > 0:
-            k, masses = np.append(0.0, k), np.append(prior.zero, masses)
-        likelihood, scale = self.likelihood(k)
-        found = np.log(likelihood @ np.exp(masses) + 1e-300) + scale
-        return float(self.binned[1] @ found + prior.log_mass(self.tail).sum())
 
 
 def _most(share: float) -> float:
