@@ -143,9 +143,8 @@ _DONE = {
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/export", "admin", "The raw reports, as Parquet.", export,
-          {200: ("A Parquet file.", {"application/vnd.apache.parquet": _BINARY})}, (FROM, TO),
-          problems=(404, 422, 503)),
+          {200: ("A Parquet file.", {"application/vnd.apache.parquet": _BINARY})}, (FROM, TO)),
     Route("POST", "/v1/plans/{plan}/aggregates", "admin", "Add an aggregate that was made elsewhere.", add_aggregate,
           _DONE, (UPLOAD_ID_HEADER, Parameter("day", "The day it counts for, in UTC; today by default.", DAY)),
-          {"application/octet-stream": _BINARY}, (400, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507)),
+          {"application/octet-stream": _BINARY}, (409,)),
 )  # fmt: skip

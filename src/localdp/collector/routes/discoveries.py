@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -226,26 +227,20 @@ _ROUND = Parameter(
 )
 _PATH = "/v1/discoveries/{discovery}"
 
-UPLOADS = Route(
-    "POST", f"{_PATH}/rounds/{{round}}/reports", "write",
-    "Store reports of a round. The answers 201 and 200 are sent when they are on the disk.", _unused,
-    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER,), uploads.ROUTE.body, uploads.ROUTE.problems, open=True,
-)  # fmt: skip
 ROUTES = (
-    UPLOADS,
+    replace(uploads.ROUTE, path=f"{_PATH}/rounds/{{round}}/reports", handler=_unused, endpoint=RoundUploads,
+            summary="Store reports of a round. The answers 201 and 200 are sent when they are on the disk.",
+            parameters=(uploads.UPLOAD_ID_HEADER,)),
     Route("POST", "/v1/discoveries", "admin", "Create a discovery.", create,
           {201: ("Created.", _ONE), 200: ("Created before.", _ONE)}, body={"application/json": REQUEST},
-          problems=(400, 408, 409, 413, 415, 422, 429, 503, 507)),
-    Route("GET", "/v1/discoveries", "read", "All discoveries.", every, {200: ("", {"application/json": _LIST})},
-          problems=(422, 503)),
-    Route("GET", _PATH, "read", "One discovery, and how far it is.", one, {200: ("The discovery.", _ONE)},
-          problems=(404, 422, 503)),
-    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, DOCUMENT,
-          problems=(404, 422, 503), open=True),
+          problems=(409,)),
+    Route("GET", "/v1/discoveries", "read", "All discoveries.", every, {200: ("", {"application/json": _LIST})}),
+    Route("GET", _PATH, "read", "One discovery, and how far it is.", one, {200: ("The discovery.", _ONE)}),
+    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, DOCUMENT, open=True),
     Route("GET", f"{_PATH}/round", None, "The round under way as devices need it.", current, DOCUMENT,
-          problems=(404, 410, 422, 503), open=True),
+          problems=(410,), open=True),
     Route("POST", f"{_PATH}/advance", "admin", "End a round and begin the next one.", advance,
-          {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(404, 409, 422, 503, 507)),
+          {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(409,)),
     Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, RESULT, (LEVEL, FORMAT),
-          problems=(404, 409, 422, 503)),
+          problems=(409,)),
 )  # fmt: skip
