@@ -116,9 +116,16 @@ def _arrow(data: bytes, remarks: tuple[str, ...]) -> bytes:
     return bytes(sink.getvalue())
 
 
+def rounded(values: Any, decimals: int = 9) -> Any:
+    """A column with rounded numbers, if it has numbers that are not whole."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return values
+    return np.round(values, decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
 def users(frequencies: Vector) -> Vector:
     """Numbers of users, rounded to a thousandth."""
-    return np.round(frequencies, _DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return np.round(frequencies, _DECIMALS) + 0.0
 
 
 def shares(frequencies: Vector, n: int) -> Vector:
