@@ -84,7 +84,7 @@ class OnePart:
 
     def _asked(self, document: str | bytes | None) -> str | bytes | None:
         """The document that was given, or that of the part that asks this device, if the study alone tells it."""
-        if document is not None or self._study.goes_on or self.place is None:
+        if document is not None or self._study.goes_on:
             return document
         part = self._study.part_at(self.place)
         return None if part is None else part.to_json()
