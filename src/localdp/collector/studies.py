@@ -73,6 +73,11 @@ class Kept:
     parts: tuple[StoredPart, ...]
 
     @property
+    def kind(self) -> str:
+        """The name of the kind of its study."""
+        return self.study.kind
+
+    @property
     def under_way(self) -> tuple[StoredPart, ...]:
         """The parts that take uploads, or are just being counted."""
         return () if self.closed is not None else tuple(part for part in self.parts if part.reports is None)

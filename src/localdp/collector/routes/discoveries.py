@@ -6,10 +6,10 @@ All of them are studies, and can be asked for there too.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,6 +31,8 @@ from localdp.collector.terms import Terms
 from localdp.discovery import Discovery
 from localdp.studies import Study
 from localdp.studies.series import LEAST_REPORTS
+
+Found = TypeVar("Found", Kept, Collection)
 
 
 async def create(service: Service, request: Request) -> Response:
@@ -111,14 +113,8 @@ class RoundUploads(uploads.Uploads):
     """The endpoint that takes the uploads of a round."""
 
     async def collection(self, scope: Scope) -> Collection:
-        return await self.service.pools.for_devices(self._round, scope["path_params"])
-
-    def _round(self, named: Mapping[str, str]) -> Collection:
-        with _as_discovery():
-            found = self.service.studies.part(named["discovery"], named["round"])
-        if found.kind != DISCOVERY:
-            raise unknown_discovery()
-        return found
+        named = scope["path_params"]["discovery"], scope["path_params"]["round"]
+        return await self.service.pools.for_devices(_of_discovery, self.service.studies.part, *named)
 
 
 async def _unused(service: Service, request: Request) -> Response:
@@ -126,20 +122,16 @@ async def _unused(service: Service, request: Request) -> Response:
 
 
 async def _kept(service: Service, request: Request) -> Kept:
-    with _as_discovery():
-        kept = await service.pools.for_devices(service.studies.find, request.path_params["discovery"])
-    if kept.study.kind != DISCOVERY:
-        raise unknown_discovery()
-    return kept
+    return await service.pools.for_devices(_of_discovery, service.studies.find, request.path_params["discovery"])
 
 
-@contextmanager
-def _as_discovery() -> Iterator[None]:
-    """A study that is not there is a discovery that is not there."""
-    try:
-        yield
-    except Problem as problem:
-        raise (unknown_discovery() if problem.status == 404 else problem) from None
+def _of_discovery(find: Callable[..., Found], *names: str) -> Found:
+    """What has these names, if it is of a discovery. A study that is not there is a discovery that is not there."""
+    with suppress(Problem):
+        found = find(*names)
+        if found.kind == DISCOVERY:
+            return found
+    raise unknown_discovery()
 
 
 def _discovery(kept: Kept) -> Discovery:

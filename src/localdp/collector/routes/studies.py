@@ -178,7 +178,7 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
         "id": kept.name,
         "fingerprint": kept.fingerprint,
         "short": kept.fingerprint[:SHORT],
-        "kind": kept.study.kind,
+        "kind": kept.kind,
         "state": kept.state(time.time()),
         "created": iso_moment(kept.created),
         "closed": None if kept.closed is None else iso_moment(kept.closed),
