@@ -28,7 +28,6 @@ from pathlib import Path
 import numpy as np
 
 import localdp as ldp
-from localdp.collector import recount
 from localdp.collector.collections import Collections, Terms
 from localdp.collector.storage import open_database, tokens
 from localdp.collector.tokens import digest_of, new_token
@@ -173,6 +172,7 @@ def send_hostile_requests(bodies: int = 100_000, examples: int = 100) -> bool:
         finally:
             process.terminate()
             process.join(30)
+        import recount
         from killed_collectors import _count_all
 
         _count_all(url)

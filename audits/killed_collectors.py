@@ -31,13 +31,13 @@ from pathlib import Path
 import numpy as np
 
 import localdp as ldp
-from localdp.collector import recount as recount
 from localdp.collector.collections import Collections, Terms
 from localdp.collector.storage import Database, aggregates, open_database, tokens
 from localdp.collector.storage.database import Where
 from localdp.collector.tokens import digest_of, new_token
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import recount as recount
 from traffic import PLAN, Traffic
 
 _DAYS = 4  # uploads are stored under today and three days before, so that retention has something to drop

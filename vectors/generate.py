@@ -32,10 +32,10 @@ from discovery_vectors import discovery_vectors
 from numpy.typing import NDArray
 from plan_vectors import bad_plans, good_plans
 from questionnaire_vectors import questionnaire_vectors
+from replay import Replay
 from set_vectors import set_vectors, spoiled_plans
 from study_vectors import study_vectors
 
-from localdp.checks.replay import Replay
 from localdp.errors import WireError
 from localdp.kernels import linear_hash, local_hash, rare_bits
 from localdp.kernels.galois_field import irreducible

@@ -6,8 +6,8 @@ import base64
 from typing import Any
 
 import numpy as np
+from replay import Replay
 
-from localdp.checks.replay import Replay
 from localdp.item_sets import ItemSets
 from localdp.plan.plan import Plan, Reports
 from localdp.randomness.keystream import seeded

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from localdp.checks.replay import Replay
 from localdp.checks.tapes import Law, Tapes, bits_read
 from localdp.mechanisms import MECHANISMS
+from vectors.replay import Replay
 
 
 def test_a_tape_is_read_from_its_lowest_bit():

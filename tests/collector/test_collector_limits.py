@@ -13,7 +13,7 @@ import httpx
 import pytest
 from running import ITEMS, new_client, running
 
-from localdp.collector import recount
+from audits import recount
 from localdp.collector.bodies import Body, Memory
 from localdp.collector.problems import Problem
 from localdp.collector.rates import Rate

@@ -11,8 +11,8 @@ import pytest
 from running import PATIENCE, running
 
 import localdp as ldp
+from audits.recount import differences
 from localdp.collector import studies as module
-from localdp.collector.recount import differences
 from localdp.collector.storage import open_database, schema
 from localdp.discovery.rounds import Round
 from localdp.errors import InvalidInputError

@@ -239,7 +239,7 @@ def test_an_aggregate_made_elsewhere_is_added_once(collector, tmp_path):
     assert send(data, "").status_code == 400
     for day in ("x", "20260131", "2026-W05-1", "1969-12-31", "2999-01-01", ["2026-01-30", "2026-01-31"]):
         assert send(data, secrets.token_hex(16), day=day).status_code == 422
-    from localdp.collector import recount
+    from audits import recount
 
     assert recount.differences(collector.service.database) == []
 

@@ -7,7 +7,7 @@ import secrets
 import pytest
 from running import running
 
-from localdp.collector import recount
+from audits import recount
 from localdp.collector.storage import open_database
 
 TABLES = ("collections", "parts", "uploads", "aggregates", "sources", "usage", "tokens", "trail")

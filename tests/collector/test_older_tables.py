@@ -10,7 +10,7 @@ from paths import ROOT
 from running import running
 
 import localdp as ldp
-from localdp.collector.recount import counted_again
+from audits.recount import counted_again
 from localdp.collector.storage import collections, open_database, parts, schema, uploads
 from localdp.collector.storage.collections import DISCOVERY, PLAN
 

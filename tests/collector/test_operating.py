@@ -19,7 +19,7 @@ from command import localdp
 from paths import ROOT
 from running import ITEMS, new_client, running
 
-from localdp.collector import recount
+from audits import recount
 from localdp.collector.settings import Settings
 from localdp.collector.storage import open_database, schema
 from localdp.errors import InvalidInputError

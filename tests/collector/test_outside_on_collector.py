@@ -10,8 +10,8 @@ from questions_outside import Hour
 from running import running
 
 import localdp as ldp
+from audits.recount import differences
 from localdp.advice import fake_users
-from localdp.collector.recount import differences
 
 PLAN = ldp.Plan(Hour(3), "test-gaps", 2.0)
 TIMES = ["09:30"] * 3_000 + ["17:25"] * 2_000 + ["23:59"] * 1_000

@@ -10,7 +10,8 @@ import pytest
 from running import running
 
 import localdp as ldp
-from localdp.collector import recount, releases
+from audits import recount
+from localdp.collector import releases
 from localdp.collector.storage import aggregates, open_database
 from localdp.collector.storage.aggregates import COUNTED, SUSPECT, TAKEN_BACK, Day
 from localdp.collector.storage.database import Where

@@ -7,7 +7,7 @@ import pytest
 from running import running
 
 import localdp as ldp
-from localdp.collector import recount
+from audits import recount
 from localdp.collector.storage import aggregates
 
 ASKED = {"items": ["tea", "coffee", "water", "milk"], "epsilon": 3.0, "mechanism": "grr", "minimum": 50}

@@ -8,7 +8,7 @@ import pytest
 from running import running
 
 import localdp as ldp
-from localdp.collector import recount
+from audits import recount
 
 KINDS = {
     "plan": {"kind": "plan", "items": ["tea", "coffee"], "epsilon": 2.0},

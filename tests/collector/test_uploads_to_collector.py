@@ -15,7 +15,7 @@ from paths import ROOT
 from running import ITEMS, running
 
 import localdp as ldp
-from localdp.collector import recount
+from audits import recount
 from localdp.collector.storage import open_database, uploads
 
 

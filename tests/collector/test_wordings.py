@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from running import running
 
-from localdp.collector import recount
+from audits import recount
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

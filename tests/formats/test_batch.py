@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from paths import VECTORS
 
 import localdp as ldp
-from localdp.checks.replay import Replay
 from localdp.errors import InvalidInputError, WireCode, WireError
 from localdp.formats import batch
 from localdp.kernels import linear_hash, local_hash
 from localdp.kernels.galois_field import irreducible
 from localdp.mechanisms import CHAINS, MECHANISMS, ORDERED_MECHANISMS
 from localdp.plan import Reports
+from vectors.replay import Replay
 
 EXPECTED = {
     "empty": "truncated",

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localdp.checks.replay import Replay
 from localdp.checks.tapes import Tapes
 from localdp.kernels import dispatch, rare_bits
 from localdp.kernels.rare_bits import REACH, UNDECIDED
 from localdp.randomness.keystream import Keystream, seeded
+from vectors.replay import Replay
 
 U = np.uint64
 THRESHOLDS = st.one_of(

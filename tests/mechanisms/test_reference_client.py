@@ -11,10 +11,10 @@ import reference_client as reference
 from paths import VECTORS
 
 import localdp as ldp
-from localdp.checks.replay import Replay
 from localdp.kernels import dispatch
 from localdp.mechanisms import CHAINS
 from localdp.randomness.keystream import Keystream, seeded
+from vectors.replay import Replay
 
 
 def _good(name):

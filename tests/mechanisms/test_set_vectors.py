@@ -10,9 +10,9 @@ import reference_client as reference
 from paths import VECTORS
 
 import localdp as ldp
-from localdp.checks.replay import Replay
 from localdp.errors import WireError
 from localdp.item_sets import ItemSets
+from vectors.replay import Replay
 
 CASES = json.loads((VECTORS / "sets.json").read_text("utf-8"))
 GOOD = CASES["good"]

@@ -22,7 +22,7 @@ from localdp.randomness.keystream import seeded
 from localdp.sets import Survey
 from localdp.studies import Part, Places, Single, Span, Study, Tally, register, study_in
 from localdp.studies.places import spans
-from localdp.studies.saved import state_of
+from localdp.studies.study import state_of
 
 ITEMS = ["tea", "milk", "bread"]
 PLAN = ldp.Plan(ITEMS, epsilon=2.0)

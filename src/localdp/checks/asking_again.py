@@ -7,7 +7,6 @@ which are the sum over s of Pr(s | x) Pr(r_1 | s) .. Pr(r_k | s).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 
 from localdp.checks.failure import require
 from localdp.checks.instances import SMALL_SIZES, Kind, instances
-from localdp.checks.privacy import LONGEST_TAPE, require_channel, require_purity, require_ratio
+from localdp.checks.privacy import LONGEST_TAPE, narrower, require_channel, require_purity, require_ratio
 from localdp.checks.tapes import Path, bits_read, laws_of
-from localdp.errors import LocalDPError, WireError
+from localdp.errors import WireError
 from localdp.formats import bitstrings
 from localdp.mechanisms import Mechanism
 from localdp.randomness import thresholds
@@ -48,7 +47,7 @@ def check_asking_again(kind: Kind, seed: int = 0) -> None:
         return
     covered = set()
     for mechanism in instances(kind):
-        narrow = next(_enumerable(mechanism), None)
+        narrow = next(narrower(mechanism, _WIDEST, LONGEST_TAPE, _bits_of_both), None)
         if narrow:
             covered.add(mechanism.size)
             _require_private(narrow)
@@ -98,16 +97,10 @@ def _second(mechanism: Mechanism, responses: Rows) -> Path:
     return Path(mechanism.width, lambda places, source: mechanism.randomize_again(responses[places], source))
 
 
-def _enumerable(mechanism: Mechanism) -> Iterator[Mechanism]:
-    """The mechanism at every width, the largest first, at which all inputs of both perturbations can be tried."""
-    for width in range(_WIDEST, 0, -1):
-        try:
-            narrow = mechanism.at_width(width)
-            some = narrow.randomize_permanent(np.zeros(1, np.int64), seeded(0))
-            if max(bits_read(_first(narrow)), bits_read(_second(narrow, some))) <= LONGEST_TAPE:
-                yield narrow
-        except LocalDPError:
-            continue
+def _bits_of_both(mechanism: Mechanism) -> int:
+    """The random bits that the longer one of the two perturbations reads."""
+    some = mechanism.randomize_permanent(np.zeros(1, np.int64), seeded(0))
+    return max(bits_read(_first(mechanism)), bits_read(_second(mechanism, some)))
 
 
 def _require_private(mechanism: Mechanism) -> None:

@@ -89,12 +89,14 @@ def _enumerable(kind: Kind, sizes: tuple[int, ...]) -> Iterator[Mechanism]:
     )
 
 
-def narrower(mechanism: Mechanism, widest: int, longest: int) -> Iterator[Mechanism]:
+def narrower(
+    mechanism: Mechanism, widest: int, longest: int, bits: Callable[[Mechanism], int] = bits_read
+) -> Iterator[Mechanism]:
     """The mechanism at every width, from `widest` down, at which it can be made and reads at most `longest` bits."""
     for width in range(widest, 0, -1):
         try:
             narrow = mechanism.at_width(width)
-            if bits_read(narrow) <= longest:
+            if bits(narrow) <= longest:
                 yield narrow
         except LocalDPError:
             continue

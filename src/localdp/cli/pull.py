@@ -27,12 +27,16 @@ def command(
 
     Example: localdp pull --url https://stats.example -o estimates.parquet
     """
+    import numpy as np
+
     from localdp.cli.output import check_outputs, note, say, shown, write
     from localdp.errors import InvalidInputError
     from localdp.table import Table
 
     check_outputs(force, out)
     collector = collector_at(url, token)
+    from localdp.collector.fields import FLAT_COLUMNS
+
     wanted = set(study or ())
     listed = [collector.ask("GET", f"/v1/studies/{one}") for one in sorted(wanted)] if wanted else None
     there = collector.ask("GET", "/v1/studies")["studies"] if listed is None else listed
@@ -46,15 +50,13 @@ def command(
             note(f"{one['title'] or one['id']}: {error}")
             continue
         rows += _rows(one, result)
-    table = Table({name: [row[place] for row in rows] for place, name in enumerate(_names())}, "the latest estimates")
-    write(_with_arrays(table), out)
+    names = ("study", "survey", "title", "question", "part", "item", *FLAT_COLUMNS, "reports", "notes")
+    columns: dict[str, Any] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    for name in FLAT_COLUMNS:  # so that files have numbers where there are some
+        columns[name] = np.array([np.nan if one is None else one for one in columns[name]], float)
+    columns["reports"] = np.array(columns["reports"], np.int64)
+    write(Table(columns, "the latest estimates"), out)
     say(f"{shown(out)}: {len(rows):,} rows of {len({row[0] for row in rows})} studies", out)
-
-
-def _names() -> tuple[str, ...]:
-    from localdp.collector.fields import FLAT_COLUMNS
-
-    return ("study", "survey", "title", "question", "part", "item", *FLAT_COLUMNS, "reports", "notes")
 
 
 def _rows(study: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -74,21 +76,3 @@ def _rows(study: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, ...]
     }
     about = (study["id"], study["survey"], study["title"], study["question"])
     return [(*about, *row, result["n"], "\n".join(result["notes"])) for row in flat_rows(tables)]
-
-
-def _with_arrays(table: Any) -> Any:
-    """The table with arrays of numbers, so that files have numbers where there are some."""
-    import numpy as np
-
-    from localdp.collector.fields import FLAT_COLUMNS
-    from localdp.table import Table
-
-    columns = {
-        name: np.array([np.nan if one is None else one for one in values], float)
-        if name in FLAT_COLUMNS
-        else np.array(values, np.int64)
-        if name == "reports"
-        else values
-        for name, values in table.columns.items()
-    }
-    return Table(columns, table.title)

@@ -1,12 +1,10 @@
 """One device that reports its value: permanent responses, a budget that lasts, and an outbox for what is not sent yet.
 
     client      `Client`: a plan or a study, a store, and from a value to a batch of one report
-    answers     what its two ways to answer have in common:
-    permanent   under a plan, again and again, from permanent responses
-    one_part    in a study of several parts, once
+    permanent   how it answers under a plan: again and again, from permanent responses
+    one_part    how it answers in a study of several parts: once
     one_answer  that one answer on the disk
     secret      keys and digests, derived from a secret of the device
-    single      one report without the overhead of arrays: the same bytes as the ordinary way
     diary       what was answered and when, and whether the owner has opted out
     periods     days, weeks, months and years
     budget      what the device has spent, and the cap

@@ -7,7 +7,6 @@ import time
 from typing import Any, ClassVar, overload
 
 from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
-from localdp.client.answers import Answers
 from localdp.client.budget import Budget
 from localdp.client.diary import Diary, Pages
 from localdp.client.one_answer import forget_all
@@ -93,7 +92,7 @@ class Client:
         self._budget = Budget(self._store, most, self._diary, most_every)
         self._out = self._diary.opted_out
         self._post = Post(self._store, fingerprint, addresses, waiting, lambda: self.opted_out)
-        self._answers: Answers
+        self._answers: Permanent | OnePart
         if self.study.asks_again:
             (part,) = self.study.parts()
             self._answers = Permanent(part, self._store, self._budget, self._post, self._diary, title)

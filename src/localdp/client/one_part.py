@@ -16,7 +16,6 @@ import time
 from hashlib import sha256
 from typing import Any
 
-from localdp.client.answers import Answers
 from localdp.client.budget import Budget
 from localdp.client.diary import Diary, Pages
 from localdp.client.one_answer import OneAnswer, posted
@@ -35,8 +34,8 @@ _ID_BYTES = 16
 _NOT_SENT = "the answer was paid for, and was not sent"
 
 
-class OnePart(Answers):
-    """The one answer of one device in a study."""
+class OnePart:
+    """The one answer of one device in a study; a `Client` asks it as it asks `Permanent`."""
 
     def __init__(
         self, study: Study, store: Store, budget: Budget, post: Post, limits: Limits, diary: Diary, title: str
@@ -50,6 +49,9 @@ class OnePart(Answers):
     @property
     def part(self) -> str | None:
         return self._answer.asked
+
+    def clear_cache(self) -> None:
+        """Nothing to drop: the answer is on the disk."""
 
     def report(self, value: Any, document: str | bytes | None = None) -> bytes | None:
         part = self._study.part_in(self._asked(document), self._limits)
@@ -82,7 +84,7 @@ class OnePart(Answers):
 
     def _asked(self, document: str | bytes | None) -> str | bytes | None:
         """The document that was given, or that of the part that asks this device, if the study alone tells it."""
-        if document is not None or self._study.goes_on or self.place is None:
+        if document is not None or self._study.goes_on:
             return document
         part = self._study.part_at(self.place)
         return None if part is None else part.to_json()

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from localdp.client.answers import Answers
 from localdp.client.budget import Budget
 from localdp.client.diary import Diary, Pages
 from localdp.client.outbox import Delivery
@@ -36,8 +35,13 @@ def permanent_response(mechanism: Mechanism, held: Held, key: bytes) -> bytes:
     return mechanism.respond(OneUser(np.array(held, np.int64)), Keystream(key)).tobytes()
 
 
-class Permanent(Answers):
-    """The answers of one device in the only part of a study, which asks everybody."""
+class Permanent:
+    """The answers of one device in the only part of a study, which asks everybody.
+
+    `Client` asks it the same as `OnePart`, and says what each method does.
+    """
+
+    place = None
 
     def __init__(self, part: Part, store: Store, budget: Budget, post: Post, diary: Diary, title: str) -> None:
         self._part, self._store, self._budget, self._post = part, store, budget, post

@@ -17,7 +17,7 @@ The path of an upload, and where each step is written:
 What holds at every moment, and what the tests and `make audit` check by killing the process:
 
 - An upload that was answered with 2xx is on the disk, exactly once, whatever happens afterwards.
-- The aggregates equal a recount of the stored uploads that are marked as counted (`recount`).
+- The aggregates equal a recount of the stored uploads that are marked as counted (`audits/recount.py`).
 - An upload id that comes again changes nothing. The answer does not depend on whether the bodies are the same, so ids
   cannot be used to find out what others sent.
 - No address of a sender is stored or logged.

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from localdp.collector.answers.difference import DifferenceAnswer
@@ -24,7 +24,7 @@ from localdp.collector.answers.progress import ProgressAnswer
 from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, HistoryQuery
 from localdp.collector.answers.released import Blocks, Released
 from localdp.collector.answers.rendering import Rendered
-from localdp.collector.collections import Collection, iso_moment
+from localdp.collector.collections import Collection, date_of, days_between, iso_moment
 from localdp.collector.folding import Folder
 from localdp.collector.problems import invalid
 from localdp.collector.releases import block_of, by_days, release, segment_of, whole_blocks
@@ -33,8 +33,6 @@ from localdp.collector.storage.aggregates import COUNTED, SUSPECT, Day
 from localdp.collector.storage.database import FoldConflictError, Session
 from localdp.collector.writer import Writer
 from localdp.plan import Aggregate
-
-_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -124,8 +122,8 @@ class Answering:
             seen = _released(session, collection, query.first, query.last, since)
         reported: dict[date, int] = defaultdict(int)
         for row in rows:
-            reported[_date(row.day)] += row.n
-        blocks = {tuple(map(_date, days)): names for days, names in by_days(seen.blocks).items()}
+            reported[date_of(row.day)] += row.n
+        blocks = {tuple(map(date_of, days)): names for days, names in by_days(seen.blocks).items()}
 
         def read(days: tuple[date, ...]) -> Aggregate:
             with self._database.reading() as session:  # the rows anew: they may have changed since, or be withdrawn
@@ -145,7 +143,7 @@ class Answering:
         since = self._count(collection)
         with self._database.reading() as session:
             everything = _released(session, collection, None, None, since)
-            ranges = query.ranges(_date(max(day.day for day in everything.days())))
+            ranges = query.ranges(date_of(max(day.day for day in everything.days())))
             seen = [_released(session, collection, *days, since) for days in ranges]
             before, after = (_merged(session, collection, one.days()) for one in seen)
         with self._one_at_a_time[collection.id]:
@@ -183,8 +181,7 @@ class Answering:
 
 def _seen(session: Session, collection: Collection, first: date | None, last: date | None, since: float | None) -> Seen:
     """What readers see of a range of days."""
-    low = -(2**40) if first is None else (first - _EPOCH).days
-    high = 2**40 if last is None else (last - _EPOCH).days
+    low, high = days_between(first, last)
     rows = aggregates.days(session, collection.where)
     blocks, suspects = (whole_blocks(rows, low, high, standing) for standing in (COUNTED, SUSPECT))
     shown, more = (sum(day.n for block in some for day in block) for some in (blocks, suspects))
@@ -208,7 +205,3 @@ def _released(
 def _merged(session: Session, collection: Collection, days: Iterable[Day]) -> Aggregate:
     n, counts = aggregates.merged(session, collection.where, days, collection.plan.mechanism.outcomes)
     return Aggregate(collection.plan, counts, n)
-
-
-def _date(day: int) -> date:
-    return _EPOCH + timedelta(days=day)

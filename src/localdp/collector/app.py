@@ -14,9 +14,9 @@ from starlette.routing import Route as StarletteRoute
 from localdp.collector.guard import CORS, Guard
 from localdp.collector.openapi import document
 from localdp.collector.problems import Problem, not_found
-from localdp.collector.routes import ROUTES, discoveries, studies, uploads
+from localdp.collector.routes import ROUTES, uploads
 from localdp.collector.routes.pages import page_routes
-from localdp.collector.routes.route import Endpoint, Route
+from localdp.collector.routes.route import Endpoint
 from localdp.collector.service import Service
 
 _PREFLIGHT = {
@@ -38,8 +38,11 @@ def create_app(service: Service) -> Guard:
 
     # What browsers ask before a page of another site may use a route.
     preflights = [StarletteRoute(one.path, _preflight(one.method), methods=["OPTIONS"]) for one in ROUTES if one.open]
+    mounted = [
+        StarletteRoute(one.path, (one.endpoint or Endpoint)(service, one), methods=[one.method]) for one in ROUTES
+    ]
     app = Starlette(
-        routes=[*(_mounted(service, route) for route in ROUTES), *preflights, *page_routes()],
+        routes=[*mounted, *preflights, *page_routes()],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
     )
@@ -48,16 +51,6 @@ def create_app(service: Service) -> Guard:
     return Guard(
         app, uploads.Uploads(service, uploads.ROUTE), service.metrics, service.rate, service.settings.read_time
     )
-
-
-def _mounted(service: Service, route: Route) -> StarletteRoute:
-    kinds = (
-        (uploads.ROUTE, uploads.Uploads),
-        (studies.UPLOADS, studies.PartUploads),
-        (discoveries.UPLOADS, discoveries.RoundUploads),
-    )
-    kind = next((kind for special, kind in kinds if route is special), Endpoint)
-    return StarletteRoute(route.path, kind(service, route), methods=[route.method])
 
 
 def _preflight(method: str) -> Callable[[Request], Awaitable[Response]]:

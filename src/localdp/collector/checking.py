@@ -45,29 +45,26 @@ def refused(error: WireError) -> Problem:
     return Problem(400 if error.code in _BADLY_FORMED else 422, error.code.value, str(error))
 
 
-class Checker:
-    """Checks the reports of a group of uploads: all reports of a plan at once, and one by one only if some are bad."""
+def wrong_reports(collections: Collections, group: Sequence[NewUpload]) -> dict[int, Exception]:
+    """What is wrong with uploads of a group, by their places.
 
-    def __init__(self, collections: Collections) -> None:
-        self._collections = collections
-
-    def __call__(self, group: Sequence[NewUpload]) -> dict[int, Exception]:
-        """What is wrong with uploads of the group, by their places."""
-        places: dict[tuple[int, str], list[int]] = {}
-        for place, upload in enumerate(group):
-            places.setdefault((upload.collection, upload.part), []).append(place)
-        wrong: dict[int, Exception] = {}
-        for part, of_plan in places.items():
-            plan = self._collections.by_part(*part).plan
-            try:
-                plan.mechanism.validate(_rows(b"".join([group[place].body for place in of_plan]), plan))
-            except WireError:
-                for place in of_plan:
-                    try:
-                        plan.mechanism.validate(_rows(group[place].body, plan))
-                    except WireError as error:
-                        wrong[place] = refused(error)
-        return wrong
+    All reports of a plan are checked at once, and one by one only if some are bad.
+    """
+    places: dict[tuple[int, str], list[int]] = {}
+    for place, upload in enumerate(group):
+        places.setdefault((upload.collection, upload.part), []).append(place)
+    wrong: dict[int, Exception] = {}
+    for part, of_plan in places.items():
+        plan = collections.by_part(*part).plan
+        try:
+            plan.mechanism.validate(_rows(b"".join([group[place].body for place in of_plan]), plan))
+        except WireError:
+            for place in of_plan:
+                try:
+                    plan.mechanism.validate(_rows(group[place].body, plan))
+                except WireError as error:
+                    wrong[place] = refused(error)
+    return wrong
 
 
 def stored_reports(body: bytes, plan: Plan) -> Reports:

@@ -22,7 +22,9 @@ from localdp.collector.storage.parts import StoredPart
 from localdp.collector.terms import DAY, Terms
 from localdp.plan import Plan
 from localdp.studies import Single, Study
-from localdp.studies.saved import state_of
+from localdp.studies.study import state_of
+
+ALL_DAYS = (-(2**40), 2**40)
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,20 @@ def day_of(seconds: float) -> int:
     return int(seconds // DAY)
 
 
+def date_of(day: int) -> date:
+    """The date of a day that is counted from 1 January 1970."""
+    return date(1970, 1, 1) + timedelta(days=day)
+
+
+def days_between(first: date | None, last: date | None) -> tuple[int, int]:
+    """A range of dates as days since 1 January 1970; None is no limit."""
+    low, high = (None if one is None else (one - date(1970, 1, 1)).days for one in (first, last))
+    return ALL_DAYS[0] if low is None else low, ALL_DAYS[1] if high is None else high
+
+
 def iso_day(day: int) -> str:
     """A day as in 2026-01-31."""
-    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+    return date_of(day).isoformat()
 
 
 def iso_moment(seconds: float) -> str:

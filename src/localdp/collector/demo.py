@@ -58,8 +58,6 @@ class Demo:
     def __init__(self, service: Service, address: str) -> None:
         self._service, self._address = service, address
         self._random = np.random.default_rng()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="localdp-demo", daemon=True)
 
     def fill(self) -> Collection:
         """Create the plan and store the past days, unless that was done before. The service is not running yet."""
@@ -74,13 +72,8 @@ class Demo:
         return found
 
     def start(self) -> None:
-        """Send reports until the process ends or `stop` is called."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Send no more."""
-        self._stopped.set()
-        self._thread.join()
+        """Send reports until the process ends."""
+        threading.Thread(target=self._run, name="localdp-demo", daemon=True).start()
 
     def _fill_day(self, session: Session, collection: Collection, day: int, progress: float) -> None:
         weekend = (day + 3) % 7 >= 5  # 1 January 1970 was a Thursday
@@ -94,7 +87,8 @@ class Demo:
     def _run(self) -> None:
         plan, shares = demo_plan(), popularity(1.0)
         send = by_http(self._address, plan.fingerprint, None)
-        while not self._stopped.wait(_PAUSE):
+        while True:
+            time.sleep(_PAUSE)
             shoppers = int(self._random.integers(_AT_ONCE // 2, _AT_ONCE * 2))
             held = self._random.choice(PRODUCTS, shoppers, p=shares)
             values = [plan.domain.items[place] for place in held.tolist()]

@@ -36,7 +36,7 @@ _UNKNOWN = 1 << 23  # bytes of a body whose length is not announced
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
 OPEN = re.compile(
     r"/v1/plans/[^/]+/(reports|document)|/v1/studies/[^/]+/(document|wording|part|parts/[^/]+/reports)"
-    r"|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.+"
+    r"|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.*"
 )
 """The paths whose answers, errors too, any page may read."""
 

@@ -101,8 +101,7 @@ def _responses(route: Route) -> dict[str, Any]:
         responses[str(status)] = {"description": description or HTTPStatus(status).phrase}
         if content:
             responses[str(status)]["content"] = {media: {"schema": schema} for media, schema in content.items()}
-    needed = {401, 403} if route.scope in ("read", "admin") else set()
-    for status in sorted({*route.problems, *needed}):
+    for status in route.every_problem():
         responses[str(status)] = {
             "description": HTTPStatus(status).phrase,
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},

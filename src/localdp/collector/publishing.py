@@ -114,7 +114,7 @@ class Publishing:
         """Tell what changed in the last whole week, once."""
         with self._database.reading() as session:
             found = published.find(session, kept.id)
-        if found is None or kept.study.kind != PLAN or found.week >= _week(now):
+        if found is None or kept.kind != PLAN or found.week >= _week(now):
             return
         monday = date.fromordinal(_week(now) * 7 + 1)
         weeks = [(monday - timedelta(days=days), monday - timedelta(days=days - 6)) for days in (14, 7)]

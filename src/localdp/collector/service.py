@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import time
+from functools import partial
 
 from localdp.collector.answering import Answering
 from localdp.collector.bodies import Body, Memory
-from localdp.collector.checking import Checker
+from localdp.collector.checking import wrong_reports
 from localdp.collector.collections import Collection, Collections, is_name
 from localdp.collector.folding import Folder
 from localdp.collector.life import Life
@@ -44,7 +45,8 @@ class Service:
         self.memory = Memory(settings.most_memory)
         self.rate = Rate(settings.rate)
         quotas = Quotas(self.database, settings.day_bytes, settings.plan_bytes, settings.database_bytes)
-        self.writer = Writer(self.database, Checker(self.collections), self.metrics, settings.most_waiting, quotas)
+        check = partial(wrong_reports, self.collections)
+        self.writer = Writer(self.database, check, self.metrics, settings.most_waiting, quotas)
         self.folder = Folder(self.database, self.writer, self.collections, self.metrics, settings.fold_every)
         self.answering = Answering(self.database, self.writer, self.folder, settings.answer_time)
         self.studies = Studies(self.database, self.writer, self.collections, settings.fold_every)

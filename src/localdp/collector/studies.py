@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from localdp.collector.checking import stored_reports
-from localdp.collector.collections import Collection, Collections, add_parts, add_study, names_study
+from localdp.collector.collections import ALL_DAYS, Collection, Collections, add_parts, add_study, names_study
 from localdp.collector.folding import at_once
 from localdp.collector.problems import Problem, unknown_study
 from localdp.collector.storage import Database, aggregates, collections, parts, uploads
@@ -40,9 +40,8 @@ from localdp.collector.writer import Writer
 from localdp.forgery.uploads import verdicts
 from localdp.plan import Aggregate
 from localdp.studies import Single, Study, Tally, study_in
-from localdp.studies.saved import state_of
+from localdp.studies.study import state_of
 
-_ALL_DAYS = (-(2**40), 2**40)
 _SLICE = 1 << 19  # reports whose sums are made at once: each needs some dozen bytes meanwhile
 _log = logging.getLogger("localdp.collector")
 
@@ -72,6 +71,11 @@ class Kept:
     closed: int | None
     study: Study
     parts: tuple[StoredPart, ...]
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of its study."""
+        return self.study.kind
 
     @property
     def under_way(self) -> tuple[StoredPart, ...]:
@@ -235,7 +239,7 @@ class Studies:
         mechanism, n, forged = plan.mechanism, 0, dict[int, int]()
         sums = np.zeros(mechanism.partial_size, np.int64)
         suspect = 0
-        for piece in uploads.stored(self._database, collection, key, _ALL_DAYS, only_waiting=True):
+        for piece in uploads.stored(self._database, collection, key, ALL_DAYS, only_waiting=True):
             if self.worker.stopping:
                 raise StorageError("the collector is stopping")
             sizes = np.array([one.count for one in piece], np.int64)

@@ -96,7 +96,7 @@ class DaskEngine(Engine):
 
     def _added(self, partials: list[Any]) -> Partial:
         """The sum of all partial results, added up in a tree so that no single task gets them all."""
-        add = self._dask.delayed(_merged, pure=False)
+        add = self._dask.delayed(merged, pure=False)
         while len(partials) > 1:
             partials = [add(partials[start : start + _FAN_IN]) for start in range(0, len(partials), _FAN_IN)]
         found: list[Partial] = self._compute(partials)
@@ -169,10 +169,6 @@ def _count_frame(plan: Plan, frame: Any, column: str, by: str | None, bad: str) 
     except CARRIED as error:
         return Partial(failure=described(error))
     return tally.partial()
-
-
-def _merged(partials: list[Partial]) -> Partial:
-    return merged(partials)
 
 
 def _write_frame(plan: Plan | Part, frame: Any, column: str, keep: tuple[str, ...], path: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.files.base import load_pyarrow
-from localdp.files.columns import report_schema
+from localdp.files.columns import report_array, report_schema
 from localdp.held import Held
 from localdp.plan import Plan, Reports
 from localdp.questions import Question
@@ -82,11 +82,7 @@ def write_part(asked: Plan | Part, table: pa.Table, column: str, keep: Sequence[
         with pyarrow.parquet.ParquetWriter(temporary, schema, compression="none", use_dictionary=False) as writer:
             for batch in table.select([column, *keep]).to_batches():
                 if batch.num_rows:
-                    rows = reports_of(batch.column(0), asked, column).rows
-                    bytes_type = schema.field(0).type
-                    reports = pyarrow.FixedSizeBinaryArray.from_buffers(
-                        bytes_type, len(rows), [None, pyarrow.py_buffer(rows)]
-                    )
+                    reports = report_array(reports_of(batch.column(0), asked, column).rows)
                     kept = [batch.column(place + 1) for place in range(len(keep))]
                     writer.write_batch(pyarrow.RecordBatch.from_arrays([reports, *kept], schema=schema))
         with temporary.open("rb+") as file:

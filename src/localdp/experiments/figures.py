@@ -104,13 +104,7 @@ def _correlation(first: Vector, second: Vector) -> float:
 
 def _gains(results: Results, data: Dataset) -> Figure:
     axes = plots.figure().add_subplot()
-    epsilons = sorted(
-        {
-            mean.epsilon
-            for mean in results.means
-            if (mean.data, mean.mechanism, mean.method, mean.metric) == (data.label, "oue", ZERO, "error")
-        }
-    )
+    epsilons = results.epsilons(data.label)
     shown: list[float] = []
     for method in (*FITS.values(), AUTO):
         gains = [relative_gain(results, data, epsilon, method) for epsilon in epsilons]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.experiments.tasks import Measurements, Task
+from localdp.experiments.tasks import ZERO, Measurements, Task
 from localdp.types import Vector
 
 ENOUGH_TRIALS = 24
@@ -80,7 +80,7 @@ class Results:
         """One measurement; `data` is the label of the data set."""
         return self._by_key[data, mechanism, epsilon, threshold, method, metric]
 
-    def has(self, data: str, epsilon: float, method: str, metric: str, mechanism: str = "oue") -> bool:
+    def has(self, data: str, epsilon: float, method: str, metric: str = "error", mechanism: str = "oue") -> bool:
         """Whether this was measured, without any threshold."""
         return (data, mechanism, epsilon, None, method, metric) in self._by_key
 
@@ -92,6 +92,10 @@ class Results:
     def error(self, data: str, epsilon: float, method: str) -> float:
         """The mean estimation error of a method with OUE, at least 1e-9 so that it can be divided by."""
         return max(self.find(data, epsilon, method).mean, 1e-9)
+
+    def epsilons(self, data: str) -> list[float]:
+        """The epsilons at which the methods were compared with OUE."""
+        return sorted({mean.epsilon for mean in self.means if mean.data == data and self.has(data, mean.epsilon, ZERO)})
 
     def select(self, wanted: Callable[[Mean], bool]) -> list[Mean]:
         """The measurements for which `wanted` is true, in their original order."""

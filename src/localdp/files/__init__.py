@@ -119,16 +119,6 @@ def write_table(table: Table, path: str | os.PathLike[str], replace: bool = Fals
         file_format.write_table(table, temporary)
 
 
-def table_bytes(table: Table, extension: str) -> bytes:
-    """A table as the content of a file with this extension, such as ".csv".
-
-    >>> import numpy as np
-    >>> table_bytes(Table({"item": ["tea"], "frequency": np.array([3.0])}), ".csv")
-    b'"item","frequency"\\n"tea",3.0\\n'
-    """
-    return format_of(f"table{extension}").table_bytes(table)
-
-
 @contextmanager
 def _new_file(path: str | os.PathLike[str], replace: bool) -> Iterator[Path]:
     """The place to write to: a temporary file that is renamed at the end, or standard output as it is."""

@@ -81,7 +81,7 @@ class ArrowFormat(TypedFormat):
         with load_pyarrow().OSFile(str(temporary), "wb") as sink, load_pyarrow().ipc.new_file(sink, schema) as writer:
             yield writer
 
-    def write_arrow(self, table: pa.Table, target: Any) -> None:
+    def write_arrow(self, table: pa.Table, target: Path) -> None:
         with load_pyarrow().ipc.new_file(target, table.schema) as writer:
             writer.write_table(table)
 

@@ -73,10 +73,6 @@ class Format(ABC):
     def write_table(self, table: Table, temporary: Path) -> None:
         """Write a table to a new file."""
 
-    @abstractmethod
-    def table_bytes(self, table: Table) -> bytes:
-        """The content of a file with this table."""
-
 
 def load_pyarrow(*modules: str) -> Any:
     """The package pyarrow, with these of its submodules imported; `MissingPackageError` if it is not installed."""

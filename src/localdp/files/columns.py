@@ -17,6 +17,7 @@ import numpy as np
 from localdp.errors import DataFileError, PlanMismatchError, WireCode, WireError
 from localdp.files.base import load_pyarrow
 from localdp.plan import Plan, Reports
+from localdp.types import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,10 +50,14 @@ def report_batches(reports: Reports, schema: pa.Schema) -> Iterator[pa.RecordBat
     pyarrow, step = load_pyarrow(), piece_rows(reports.plan)
     rows = np.ascontiguousarray(reports.rows)
     for start in range(0, len(rows), step):
-        part = rows[start : start + step]
-        buffers = [None, pyarrow.py_buffer(part)]
-        column = pyarrow.FixedSizeBinaryArray.from_buffers(schema.field(0).type, len(part), buffers)
-        yield pyarrow.RecordBatch.from_arrays([column], schema=schema)
+        yield pyarrow.RecordBatch.from_arrays([report_array(rows[start : start + step])], schema=schema)
+
+
+def report_array(rows: Rows) -> pa.Array:
+    """Reports as a column of Arrow, which shares their memory."""
+    pyarrow = load_pyarrow()
+    kind = pyarrow.binary(rows.shape[1])
+    return pyarrow.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, pyarrow.py_buffer(rows)])
 
 
 def check_schema(schema: pa.Schema, plan: Plan, path: Path) -> None:

@@ -117,6 +117,11 @@ class CsvFormat(Format):
             self._write_rows(table, stream)
 
     def table_bytes(self, table: Table) -> bytes:
+        """The content of a file with this table.
+
+        >>> CsvFormat().table_bytes(Table({"item": ["tea"], "frequency": np.array([3.0])}))
+        b'"item","frequency"\\n"tea",3.0\\n'
+        """
         stream = io.BytesIO()
         self._write_rows(table, stream)
         return stream.getvalue()

@@ -71,7 +71,7 @@ class ParquetFormat(TypedFormat):
         )
         return writer
 
-    def write_arrow(self, table: pa.Table, target: Any) -> None:
+    def write_arrow(self, table: pa.Table, target: Path) -> None:
         load_pyarrow("parquet").parquet.write_table(table, target)
 
 

@@ -42,8 +42,8 @@ class TypedFormat(Format):
         """A writer of Arrow's record batches to a new file."""
 
     @abstractmethod
-    def write_arrow(self, table: pa.Table, target: Any) -> None:
-        """Write an Arrow table to a new file, given by its path, or to a stream of Arrow."""
+    def write_arrow(self, table: pa.Table, target: Path) -> None:
+        """Write an Arrow table to a new file."""
 
     def check_installed(self) -> None:
         load_pyarrow()
@@ -93,12 +93,6 @@ class TypedFormat(Format):
 
     def write_table(self, table: Table, temporary: Path) -> None:
         self.write_arrow(table.to_arrow(), temporary)
-
-    def table_bytes(self, table: Table) -> bytes:
-        stream = load_pyarrow().BufferOutputStream()
-        self.write_arrow(table.to_arrow(), stream)
-        content: bytes = stream.getvalue().to_pybytes()
-        return content
 
 
 def _finder(domain: Domain, given: pa.DataType, path: Path) -> Callable[..., pa.Array]:

@@ -2,12 +2,11 @@
 
     places    where a device stands, drawn without looking at its value, and the span that a part asks
     part      what is counted: a plan, and how a person's value is read into its cells
-    study     what every study can be asked
+    study     what every study can be asked, and a study on the disk
     series    studies whose parts come one after the other
     run       all of its rounds on values at hand
     single    one plan as a study
     tally     what was counted, by part, day and segment
-    saved     a study on the disk
     reading   a study of any kind from text
 
 `localdp.discovery` and `localdp.sets` have studies of their own.

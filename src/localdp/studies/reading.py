@@ -7,11 +7,10 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from localdp.errors import InvalidInputError, PlanError
-from localdp.formats import canonical_json
+from localdp.formats import canonical_json, sealed_json
 from localdp.plan.limits import Limits
-from localdp.studies.saved import format_in, from_state
 from localdp.studies.single import Single
-from localdp.studies.study import NO_LIMITS, Study
+from localdp.studies.study import NO_LIMITS, Study, from_state
 
 _LIBRARY = {
     "plan": ("localdp.studies", "Single"),
@@ -49,7 +48,7 @@ def study_in(text: str | bytes, limits: Limits = NO_LIMITS) -> Study:
     """
     saved = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     if isinstance(saved, str) and _SEALED.match(saved):
-        kind = _kind(format_in(saved))
+        kind = _kind(_format_in_state(saved))
         if kind is None:
             raise PlanError("this is the state of a kind of study that is not known here")
         found = from_state(kind, saved)
@@ -65,6 +64,13 @@ def _format(text: Any) -> Any:
     except (ValueError, TypeError, RecursionError):
         return None
     return document.get("format") if isinstance(document, dict) else None
+
+
+def _format_in_state(text: str) -> Any:
+    """The format of the study in a saved text; None if there is none."""
+    saved = sealed_json.unsealed(text, "saved study")
+    documents = [value for value in saved.values() if isinstance(value, dict)] if isinstance(saved, dict) else []
+    return next((document["format"] for document in documents if "format" in document), None)
 
 
 def _kind(format_: Any) -> type[Study] | None:

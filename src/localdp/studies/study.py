@@ -1,4 +1,9 @@
-"""What every study can be asked: its form, the parts that are open now, what comes after them, and the result."""
+"""What every study can be asked: its form, the parts that are open now, what comes after them, and the result.
+
+A saved study of any kind is its document, under what it is called, beside its state, sealed:
+
+    {"discovery": {"format": "localdp-discovery/1", ...}, "round": 2, ...}
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,17 @@ import json
 import os
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
-from localdp.errors import InvalidInputError, LocalDPError, PlanError, PlanLimitError, PlanMismatchError
-from localdp.formats import canonical_json
+from localdp.errors import (
+    ArchiveError,
+    InvalidInputError,
+    LocalDPError,
+    PlanError,
+    PlanLimitError,
+    PlanMismatchError,
+)
+from localdp.formats import canonical_json, sealed_json
 from localdp.frozen import Frozen
 from localdp.plan.limits import Limits
 from localdp.studies.part import Part
@@ -190,16 +202,12 @@ class Study(Frozen, ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it, as far as it has come, to a file. A file that is there already is replaced."""
-        from localdp.studies.saved import save
-
-        save(self, path)
+        sealed_json.save(_written(self), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a saved one. A file that is not one, or was altered, is an `ArchiveError`."""
-        from localdp.studies.saved import load
-
-        return load(cls, path)
+        return from_state(cls, sealed_json.read(path, f"saved {cls.title}"), str(path))
 
     def resume(self, path: str | os.PathLike[str]) -> Self:
         """The same as far as it had come when it was saved. The state of another one is a `PlanMismatchError`."""
@@ -207,3 +215,24 @@ class Study(Frozen, ABC):
         if saved.fingerprint != self.fingerprint:
             raise PlanMismatchError(f"{path} holds the state of another {self.what}, with other parameters or name")
         return saved
+
+
+Kind = TypeVar("Kind", bound=Study)
+
+
+def state_of(study: Study) -> str:
+    """The state of a study as text, as `save` writes it."""
+    return sealed_json.sealed(_written(study))
+
+
+def from_state(kind: type[Kind], text: str, name: str = "this text") -> Kind:
+    """The study of this kind with this state. Text that is not one, or was altered, is an `ArchiveError`."""
+    saved = sealed_json.unsealed(text, f"saved {kind.title}", name)
+    try:
+        return kind.started(saved.pop(kind.what)).with_state(saved)
+    except (LocalDPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ArchiveError(f"{name} is not a usable {kind.what}: {type(error).__name__} {error}") from None
+
+
+def _written(study: Study) -> dict[str, Any]:
+    return {study.what: study.document(), **study.state()}

@@ -32,24 +32,22 @@ class Collector:
         self._headers = {"Authorization": f"Bearer {token.strip()}", "Content-Type": "application/json"}
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """What the collector answers, as a JSON value; None if it says nothing."""
-        answer = self.fetch(method, path, body)
-        return json.loads(answer) if answer else None
+        """What the collector answers, as a JSON value; None if it says nothing.
 
-    def fetch(self, method: str, path: str, body: Any = None) -> bytes:
-        """The same as bytes. What the collector refuses is an `InvalidInputError` with its reason."""
+        What the collector refuses is an `InvalidInputError` with its reason.
+        """
         data = None if body is None else json.dumps(body).encode()
         request = Request(self.url + path, data, self._headers, method=method)  # noqa: S310 (the scheme was checked)
         try:
             with build_opener(_NoRedirects).open(request, timeout=_SECONDS) as response:
-                found: bytes = response.read()
-                return found
+                answer = response.read()
         except HTTPError as error:
             raise InvalidInputError(
                 f"the collector refuses {method} {path.partition('?')[0]}: {_reason(error)}"
             ) from None
         except URLError as error:
             raise ConnectionError(f"{self.url} does not answer: {error.reason}") from None
+        return json.loads(answer) if answer else None
 
 
 def _reason(error: HTTPError) -> str:

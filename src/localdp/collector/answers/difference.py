@@ -17,12 +17,10 @@ from localdp.changes import Difference, difference
 from localdp.collector.answers.estimates import figure
 from localdp.collector.answers.queries import Days, DifferenceQuery
 from localdp.collector.answers.released import Released
-from localdp.collector.answers.rendering import Answer, plain
+from localdp.collector.answers.rendering import Answer, plain, rounded
 from localdp.plan import Aggregate
 from localdp.table import Table
 from localdp.types import Places
-
-_DECIMALS = 9  # of a share
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +48,7 @@ class DifferenceAnswer(Answer):
         listed = set(self._changed.tolist())
         order = np.argsort(-np.abs(self.change.shares), kind="stable")
         rows = slice(0, self.query.top)
-        columns: dict[str, Any] = {
-            name: np.round(values[rows], _DECIMALS) + 0.0
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f"
-            else values[rows]
-            for name, values in whole.columns.items()
-        }
+        columns: dict[str, Any] = {name: rounded(values[rows]) for name, values in whole.columns.items()}
         columns["changed"] = np.array([int(place in listed) for place in order[rows].tolist()])
         return Table(columns, whole.title)
 
@@ -82,7 +75,7 @@ class DifferenceAnswer(Answer):
         raw, error = self.change.raw[places], self.change.std_errors[places]
         beyond = NormalDist().inv_cdf((1 + self.query.level) / 2) * error
         ends = {"change": raw, "low": raw - beyond, "high": raw + beyond}
-        return {name: np.round(values, _DECIMALS) + 0.0 for name, values in ends.items()}
+        return {name: rounded(values) for name, values in ends.items()}
 
     @cached_property
     def _changed(self) -> Places:

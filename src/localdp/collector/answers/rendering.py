@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from localdp import files
 from localdp.files.base import load_pyarrow
+from localdp.files.csv import CsvFormat
 from localdp.table import Table
 from localdp.types import Vector
 
@@ -70,8 +70,8 @@ class Answer(ABC):
         if kind == "json":
             return Rendered(MEDIA_TYPES[kind], json_bytes(self.content()))
         if kind == "csv":
-            return Rendered(MEDIA_TYPES[kind], files.table_bytes(for_spreadsheets(self.table(), self.plainly), ".csv"))
-        return Rendered(MEDIA_TYPES[kind], _arrow(files.table_bytes(self.table(), ".arrow"), self.remarks))
+            return Rendered(MEDIA_TYPES[kind], CsvFormat().table_bytes(for_spreadsheets(self.table(), self.plainly)))
+        return Rendered(MEDIA_TYPES[kind], _arrow(self.table(), self.remarks))
 
 
 def for_spreadsheets(table: Table, remarks: tuple[str, ...]) -> Table:
@@ -103,22 +103,26 @@ def _escaped(values: Any) -> Any:
     return [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULAS else value for value in values]
 
 
-def _arrow(data: bytes, remarks: tuple[str, ...]) -> bytes:
+def _arrow(table: Table, remarks: tuple[str, ...]) -> bytes:
     """The content of an Arrow file, with remarks in its metadata."""
     pyarrow = load_pyarrow("ipc")
-    with pyarrow.ipc.open_file(data) as file:
-        table = file.read_all()
-    known = table.schema.metadata or {}
-    table = table.replace_schema_metadata({**known, "localdp-notes": json.dumps(remarks, ensure_ascii=False)})
+    written = table.to_arrow().replace_schema_metadata({"localdp-notes": json.dumps(remarks, ensure_ascii=False)})
     sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pyarrow.ipc.new_file(sink, written.schema) as writer:
+        writer.write_table(written)
     return bytes(sink.getvalue())
+
+
+def rounded(values: Any, decimals: int = 9) -> Any:
+    """A column with rounded numbers, if it has numbers that are not whole."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return values
+    return np.round(values, decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def users(frequencies: Vector) -> Vector:
     """Numbers of users, rounded to a thousandth."""
-    return np.round(frequencies, _DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return np.round(frequencies, _DECIMALS) + 0.0
 
 
 def shares(frequencies: Vector, n: int) -> Vector:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from localdp.collector.answers.rendering import Answer, one, plain, shares, users
+from localdp.collector.answers.rendering import Answer, one, plain, rounded, shares, users
 from localdp.collector.fields import FLAT_COLUMNS
 from localdp.discovery import Found
 from localdp.table import Table
 
-_DECIMALS = 9
 FlatRow = tuple[str, str, *tuple[float | None, ...]]
 """The name of a table, an item, and the numbers that `FLAT_COLUMNS` names."""
 
@@ -48,7 +47,7 @@ def _exact(table: Table) -> Table:
     Programs that read those as floats would change large ones.
     """
     columns = {
-        name: (np.round(values, _DECIMALS) + 0.0 if values.dtype.kind == "f" else values)
+        name: rounded(values)
         if isinstance(values, np.ndarray)
         else [str(value) if type(value) is int else value for value in values]
         for name, values in table.columns.items()

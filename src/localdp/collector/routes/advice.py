@@ -58,6 +58,5 @@ ROUTES = (
            Parameter("users", "The number of users.", {**_COUNT, "maximum": _MOST_USERS}, required=True),
            Parameter("epsilon", "The privacy budget of one report.", EPSILON, required=True),
            Parameter("once", "For people who are asked again: the budget of one report alone.", EPSILON),
-           Parameter("set_size", "For people who hold several items: how many at most.", SET_SIZE)),
-          problems=(422, 503)),
+           Parameter("set_size", "For people who hold several items: how many at most.", SET_SIZE))),
 )  # fmt: skip

@@ -13,10 +13,8 @@ from localdp.collector.answers.queries import DifferenceQuery, EstimatesQuery, H
 from localdp.collector.answers.rendering import Rendered
 from localdp.collector.collections import Collection
 from localdp.collector.fields import TABLES
-from localdp.collector.problems import Problem
 from localdp.collector.routes.route import Route, json_response
 from localdp.collector.service import Service
-from localdp.errors import TooFewReportsError
 
 Asked = TypeVar("Asked", bound=Query)
 
@@ -35,12 +33,8 @@ async def difference(service: Service, request: Request) -> Response:
 
 async def prior(service: Service, request: Request) -> Response:
     collection = await service.collection(request.path_params["plan"])
-    try:
-        return json_response(
-            await service.pools.for_analysts((collection.id, "prior"), service.answering.prior, collection)
-        )
-    except TooFewReportsError as error:
-        raise Problem(409, "too-few-reports", str(error)) from None
+    found = await service.pools.for_analysts((collection.id, "prior"), service.answering.prior, collection)
+    return json_response(found)
 
 
 async def _answered(
@@ -51,8 +45,6 @@ async def _answered(
     started = time.perf_counter()
     try:
         rendered = await service.pools.for_analysts((collection.id, answer), answer, collection, query)
-    except TooFewReportsError as error:
-        raise Problem(409, "too-few-reports", str(error)) from None
     finally:
         service.metrics.observe("answer", time.perf_counter() - started)
     return Response(rendered.body, 200, None, rendered.media_type)
@@ -62,11 +54,11 @@ _ANSWER = {200: ("The answer.", TABLES)}
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/estimates", "read", "How many people have each item.", estimates, _ANSWER,
-          EstimatesQuery.known, problems=(404, 409, 422, 503)),
+          EstimatesQuery.known, problems=(409,)),
     Route("GET", "/v1/plans/{plan}/history", "read", "How items moved, by day or week.", history, _ANSWER,
-          HistoryQuery.known, problems=(404, 409, 422, 503)),
+          HistoryQuery.known, problems=(409,)),
     Route("GET", "/v1/plans/{plan}/difference", "read", "What changed between two ranges of days.", difference, _ANSWER,
-          DifferenceQuery.known, problems=(404, 409, 422, 503)),
+          DifferenceQuery.known, problems=(409,)),
     Route("GET", "/v1/plans/{plan}/prior", "read", "The fitted prior against the data.", prior,
-          {200: ("The answer.", {"application/json": {"type": "object"}})}, problems=(404, 409, 422, 503)),
+          {200: ("The answer.", {"application/json": {"type": "object"}})}, problems=(409,)),
 )  # fmt: skip

@@ -6,8 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from datetime import date
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from localdp import files
 from localdp.collector.checking import stored_reports
-from localdp.collector.collections import Collection, day_of, iso_day
+from localdp.collector.collections import Collection, day_of, days_between, iso_day
 from localdp.collector.fields import DAY, FROM, TO, Parameter, check_days
 from localdp.collector.problems import Problem, invalid
 from localdp.collector.routes.route import Route, json_response
@@ -28,24 +27,14 @@ from localdp.plan import Aggregate
 
 _PIECE_BYTES = 1 << 24
 _SENT_BYTES = 1 << 16
-_EARLIEST, _LATEST = -(10**6), 10**7
-_EPOCH = date(1970, 1, 1)
-
-
-def _days(given: Mapping[str, date]) -> tuple[int, int]:
-    """The first and the last day that a query asks for, as days since 1970."""
-    first, last = given.get("from"), given.get("to")
-    check_days(first, last)
-    return (
-        _EARLIEST if first is None else (first - _EPOCH).days,
-        _LATEST if last is None else (last - _EPOCH).days,
-    )
 
 
 async def export(service: Service, request: Request) -> Response:
     """The raw reports as a Parquet file that `localdp aggregate` and the engines read."""
     collection = await service.collection(request.path_params["plan"])
-    days = _days(request.state.query)
+    first, last = (request.state.query.get(name) for name in ("from", "to"))
+    check_days(first, last)
+    days = days_between(first, last)
     file, dropped = await service.pools.for_analysts((collection.id, "export"), _written, service, collection, days)
     headers = {
         "Reports-Dropped": str(dropped),
@@ -120,7 +109,7 @@ def _day_to_count_for(request: Request) -> int:
     """The day of an aggregate. A day far away would be a mistake, and would stretch every history to it."""
     today = day_of(time.time())
     given = request.state.query.get("day")
-    day = today if given is None else (given - _EPOCH).days
+    day = today if given is None else days_between(given, given)[0]
     if not 0 <= day <= today + 1:  # it may be tomorrow already where the aggregate was made
         raise invalid(f'"day" is a day from 1970-01-01 to today, {iso_day(today)} in UTC, not {iso_day(day)}')
     return day
@@ -143,9 +132,8 @@ _DONE = {
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/export", "admin", "The raw reports, as Parquet.", export,
-          {200: ("A Parquet file.", {"application/vnd.apache.parquet": _BINARY})}, (FROM, TO),
-          problems=(404, 422, 503)),
+          {200: ("A Parquet file.", {"application/vnd.apache.parquet": _BINARY})}, (FROM, TO)),
     Route("POST", "/v1/plans/{plan}/aggregates", "admin", "Add an aggregate that was made elsewhere.", add_aggregate,
           _DONE, (UPLOAD_ID_HEADER, Parameter("day", "The day it counts for, in UTC; today by default.", DAY)),
-          {"application/octet-stream": _BINARY}, (400, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507)),
+          {"application/octet-stream": _BINARY}, (409,)),
 )  # fmt: skip

@@ -6,9 +6,10 @@ All of them are studies, and can be asked for there too.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,6 +31,8 @@ from localdp.collector.terms import Terms
 from localdp.discovery import Discovery
 from localdp.studies import Study
 from localdp.studies.series import LEAST_REPORTS
+
+Found = TypeVar("Found", Kept, Collection)
 
 
 async def create(service: Service, request: Request) -> Response:
@@ -110,14 +113,8 @@ class RoundUploads(uploads.Uploads):
     """The endpoint that takes the uploads of a round."""
 
     async def collection(self, scope: Scope) -> Collection:
-        return await self.service.pools.for_devices(self._round, scope["path_params"])
-
-    def _round(self, named: Mapping[str, str]) -> Collection:
-        with _as_discovery():
-            found = self.service.studies.part(named["discovery"], named["round"])
-        if found.kind != DISCOVERY:
-            raise unknown_discovery()
-        return found
+        named = scope["path_params"]["discovery"], scope["path_params"]["round"]
+        return await self.service.pools.for_devices(_of_discovery, self.service.studies.part, *named)
 
 
 async def _unused(service: Service, request: Request) -> Response:
@@ -125,20 +122,16 @@ async def _unused(service: Service, request: Request) -> Response:
 
 
 async def _kept(service: Service, request: Request) -> Kept:
-    with _as_discovery():
-        kept = await service.pools.for_devices(service.studies.find, request.path_params["discovery"])
-    if kept.study.kind != DISCOVERY:
-        raise unknown_discovery()
-    return kept
+    return await service.pools.for_devices(_of_discovery, service.studies.find, request.path_params["discovery"])
 
 
-@contextmanager
-def _as_discovery() -> Iterator[None]:
-    """A study that is not there is a discovery that is not there."""
-    try:
-        yield
-    except Problem as problem:
-        raise (unknown_discovery() if problem.status == 404 else problem) from None
+def _of_discovery(find: Callable[..., Found], *names: str) -> Found:
+    """What has these names, if it is of a discovery. A study that is not there is a discovery that is not there."""
+    with suppress(Problem):
+        found = find(*names)
+        if found.kind == DISCOVERY:
+            return found
+    raise unknown_discovery()
 
 
 def _discovery(kept: Kept) -> Discovery:
@@ -226,26 +219,20 @@ _ROUND = Parameter(
 )
 _PATH = "/v1/discoveries/{discovery}"
 
-UPLOADS = Route(
-    "POST", f"{_PATH}/rounds/{{round}}/reports", "write",
-    "Store reports of a round. The answers 201 and 200 are sent when they are on the disk.", _unused,
-    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER,), uploads.ROUTE.body, uploads.ROUTE.problems, open=True,
-)  # fmt: skip
 ROUTES = (
-    UPLOADS,
+    replace(uploads.ROUTE, path=f"{_PATH}/rounds/{{round}}/reports", handler=_unused, endpoint=RoundUploads,
+            summary="Store reports of a round. The answers 201 and 200 are sent when they are on the disk.",
+            parameters=(uploads.UPLOAD_ID_HEADER,)),
     Route("POST", "/v1/discoveries", "admin", "Create a discovery.", create,
           {201: ("Created.", _ONE), 200: ("Created before.", _ONE)}, body={"application/json": REQUEST},
-          problems=(400, 408, 409, 413, 415, 422, 429, 503, 507)),
-    Route("GET", "/v1/discoveries", "read", "All discoveries.", every, {200: ("", {"application/json": _LIST})},
-          problems=(422, 503)),
-    Route("GET", _PATH, "read", "One discovery, and how far it is.", one, {200: ("The discovery.", _ONE)},
-          problems=(404, 422, 503)),
-    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, DOCUMENT,
-          problems=(404, 422, 503), open=True),
+          problems=(409,)),
+    Route("GET", "/v1/discoveries", "read", "All discoveries.", every, {200: ("", {"application/json": _LIST})}),
+    Route("GET", _PATH, "read", "One discovery, and how far it is.", one, {200: ("The discovery.", _ONE)}),
+    Route("GET", f"{_PATH}/document", None, "The discovery as devices need it.", document, DOCUMENT, open=True),
     Route("GET", f"{_PATH}/round", None, "The round under way as devices need it.", current, DOCUMENT,
-          problems=(404, 410, 422, 503), open=True),
+          problems=(410,), open=True),
     Route("POST", f"{_PATH}/advance", "admin", "End a round and begin the next one.", advance,
-          {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(404, 409, 422, 503, 507)),
+          {200: ("The discovery.", _ONE)}, (_ROUND,), problems=(409,)),
     Route("GET", f"{_PATH}/result", "read", "The values that were found.", result, RESULT, (LEVEL, FORMAT),
-          problems=(404, 409, 422, 503)),
+          problems=(409,)),
 )  # fmt: skip

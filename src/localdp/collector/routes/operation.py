@@ -47,14 +47,11 @@ async def page(service: Service, request: Request) -> Response:  # noqa: ARG001
 
 _STATUS = {"application/json": STATUS}
 ROUTES = (
-    Route("GET", "/healthz", None, "Whether the process answers.", healthy, {200: ("It does.", _STATUS)},
-          problems=(422,)),
+    Route("GET", "/healthz", None, "Whether the process answers.", healthy, {200: ("It does.", _STATUS)}),
     Route("GET", "/readyz", None, "Whether uploads can be stored.", ready, {200: ("They can.", _STATUS)},
-          problems=(422, 503, 507)),
+          problems=(503, 507)),
     Route("GET", "/metrics", None, "Figures for Prometheus.", metrics,
-          {200: ("", {"text/plain": {"type": "string"}})}, problems=(422, 503)),
-    Route("GET", "/openapi.json", None, "This document.", openapi, {200: ("", {"application/json": {}})},
-          problems=(422,)),
-    Route("GET", "/", None, "The dashboard, a page for people.", page, {200: ("", {"text/html": {"type": "string"}})},
-          problems=(422,)),
+          {200: ("", {"text/plain": {"type": "string"}})}, problems=(503,)),
+    Route("GET", "/openapi.json", None, "This document.", openapi, {200: ("", {"application/json": {}})}),
+    Route("GET", "/", None, "The dashboard, a page for people.", page, {200: ("", {"text/html": {"type": "string"}})}),
 )  # fmt: skip

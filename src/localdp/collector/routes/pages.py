@@ -26,7 +26,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from localdp import __version__
-from localdp.collector.guard import CORS
 from localdp.collector.problems import Problem, not_found
 
 COLLECTOR = Path(__file__).parents[1]
@@ -149,9 +148,7 @@ async def client_file(request: Request) -> Response:
     name = request.path_params["file"]
     found = client_files().get(name)
     cache = _KEEP if _RELEASE.fullmatch(name) else _ASK
-    response = _no_such_version(name) if found is None else found.response(request, cache=cache)
-    response.raw_headers.extend(CORS)
-    return response
+    return _no_such_version(name) if found is None else found.response(request, cache=cache)
 
 
 def _no_such_version(name: str) -> Response:

@@ -98,6 +98,5 @@ _SCHEMA = {"type": "object", "required": ["kind", "epsilon", "people", "rounds",
 
 ROUTES = (
     Route("POST", "/v1/preview", "read", "What a study would take and give, before it is made.", preview,
-          {200: ("The preview.", {"application/json": _SCHEMA})}, body={"application/json": _BODY},
-          problems=(400, 408, 413, 415, 422, 429, 503)),
+          {200: ("The preview.", {"application/json": _SCHEMA})}, body={"application/json": _BODY}),
 )  # fmt: skip

@@ -23,7 +23,6 @@ from starlette.types import Receive, Scope, Send
 from localdp.collector.bodies import GoneError
 from localdp.collector.collections import names_study
 from localdp.collector.fields import Parameter, Schema, read_query
-from localdp.collector.guard import CORS
 from localdp.collector.notes import CURRENT, Note
 from localdp.collector.problems import Problem, full, invalid, unavailable
 from localdp.collector.service import Service
@@ -32,7 +31,7 @@ from localdp.collector.storage.collections import StoredCollection
 from localdp.collector.storage.database import Session, StorageError, StorageFullError
 from localdp.collector.storage.tokens import StoredToken
 from localdp.collector.tokens import check_limit
-from localdp.errors import LocalDPError
+from localdp.errors import LocalDPError, TooFewReportsError
 from localdp.formats import canonical_json
 
 _log = logging.getLogger("localdp.collector")
@@ -44,8 +43,9 @@ class Route:
     """One method at one path. Without a `scope`, everybody may use it; `write` is asked for by plans that need it.
 
     `answers` has the media type and the schema of the answer for each status, `body` has the media types and the
-    schemas of the request. `open` means that any web page may use it from a browser, and `about_token` that it says
-    something about the token that it is asked with, whatever that is for.
+    schemas of the request. `problems` are the statuses of its own beside those that follow from the rest. `open` means
+    that any web page may use it from a browser, and `about_token` that it says something about the token that it is
+    asked with, whatever that is for. A route that needs more than `Endpoint` does names its `endpoint`.
     """
 
     method: str
@@ -59,6 +59,15 @@ class Route:
     problems: tuple[int, ...] = ()
     open: bool = False
     about_token: bool = False
+    endpoint: type[Endpoint] | None = None
+
+    def every_problem(self) -> list[int]:
+        """The statuses of all problems that it can be answered with, in order."""
+        named, changes = "{" in self.path, self.scope in ("write", "admin") and self.method in ("POST", "PATCH")
+        found = {422, *self.problems, *((401, 403) if self.scope is not None else ()), *((404,) if named else ())}
+        found |= {400, 408, 413, 415, 429} if self.body is not None else set()
+        found |= {503} if named or self.scope is not None else set()
+        return sorted(found | ({507} if changes else set()))
 
 
 class Endpoint:
@@ -81,8 +90,6 @@ class Endpoint:
             return
         except Exception as error:
             response = self.problem(error).response()
-        if self.route.open:
-            response.raw_headers.extend(CORS)
         await response(scope, receive, send)
 
     async def _authorized(self, request: Request, scope: str) -> StoredToken:
@@ -114,6 +121,8 @@ class Endpoint:
             return error
         if isinstance(error, StorageFullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
             return full()
+        if isinstance(error, TooFewReportsError):  # only answers to analysts raise it
+            return Problem(409, "too-few-reports", str(error))
         if isinstance(error, StorageError):
             return unavailable("the database of the collector does not answer at the moment")
         if isinstance(error, LocalDPError):

@@ -108,8 +108,7 @@ _QUERY = (
 
 ROUTES = (
     Route("GET", "/v1/plans/{plan}/uploads", "admin", "Uploads by what became of them.", every,
-          {200: ("The uploads.", {"application/json": _LIST})}, _QUERY, problems=(404, 422, 503)),
+          {200: ("The uploads.", {"application/json": _LIST})}, _QUERY),
     Route("POST", "/v1/plans/{plan}/uploads", "admin", "Take uploads back, or in.", move,
-          {200: ("Done.", {"application/json": _MOVED})}, body={"application/json": _REQUEST},
-          problems=(400, 404, 408, 409, 413, 415, 422, 429, 503, 507)),
+          {200: ("Done.", {"application/json": _MOVED})}, body={"application/json": _REQUEST}, problems=(409,)),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -24,7 +24,6 @@ from localdp.collector.service import Service
 from localdp.collector.storage.collections import SHORT
 from localdp.collector.storage.parts import StoredPart
 from localdp.collector.studies import Kept, study_closed
-from localdp.errors import TooFewReportsError
 from localdp.studies import Study
 from localdp.studies.series import Series
 
@@ -151,10 +150,7 @@ async def result(service: Service, request: Request) -> Response:
         rendered = ResultAnswer(about, tables, notes, name or next(iter(tables))).rendered(form)
         return Response(rendered.body, 200, None, rendered.media_type)
 
-    try:
-        return await service.pools.for_analysts((kept.id, "result"), answer)
-    except TooFewReportsError as error:
-        raise Problem(409, "too-few-reports", str(error)) from None
+    return await service.pools.for_analysts((kept.id, "result"), answer)
 
 
 class PartUploads(uploads.Uploads):
@@ -182,7 +178,7 @@ def described(service: Service, kept: Kept) -> dict[str, Any]:
         "id": kept.name,
         "fingerprint": kept.fingerprint,
         "short": kept.fingerprint[:SHORT],
-        "kind": kept.study.kind,
+        "kind": kept.kind,
         "state": kept.state(time.time()),
         "created": iso_moment(kept.created),
         "closed": None if kept.closed is None else iso_moment(kept.closed),
@@ -271,30 +267,21 @@ _SEGMENT = Parameter("segment", "Of a questionnaire: only the reports with this 
 _GIVEN = Parameter("given", "Of a questionnaire: what people with one answer say, such as diet:vegan.")
 _PATH = "/v1/studies/{study}"
 
-UPLOADS = Route(
-    "POST", f"{_PATH}/parts/{{part}}/reports", "write",
-    "Store reports of a part. The answers 201 and 200 are sent when they are on the disk.", _unused,
-    uploads.ROUTE.answers, (uploads.UPLOAD_ID_HEADER, uploads.WORDING_HEADER), uploads.ROUTE.body,
-    uploads.ROUTE.problems, open=True,
-)  # fmt: skip
 ROUTES = (
-    UPLOADS,
+    replace(uploads.ROUTE, path=f"{_PATH}/parts/{{part}}/reports", handler=_unused, endpoint=PartUploads,
+            summary="Store reports of a part. The answers 201 and 200 are sent when they are on the disk.",
+            parameters=(uploads.UPLOAD_ID_HEADER, uploads.WORDING_HEADER)),
     Route("POST", "/v1/studies", "admin", "Create a study.", create,
           {201: ("Created.", _ONE), 200: ("Created before.", _ONE)}, body={"application/json": REQUEST},
-          problems=(400, 408, 409, 413, 415, 422, 429, 503, 507)),
-    Route("GET", "/v1/studies", "read", "All studies.", every, {200: ("", {"application/json": _LIST})},
-          problems=(422, 503)),
-    Route("GET", _PATH, "read", "One study, and how far it is.", one, {200: ("The study.", _ONE)},
-          problems=(404, 422, 503)),
-    Route("GET", f"{_PATH}/document", None, "The form of a study as devices need it.", document, DOCUMENT,
-          problems=(404, 422, 503), open=True),
+          problems=(409,)),
+    Route("GET", "/v1/studies", "read", "All studies.", every, {200: ("", {"application/json": _LIST})}),
+    Route("GET", _PATH, "read", "One study, and how far it is.", one, {200: ("The study.", _ONE)}),
+    Route("GET", f"{_PATH}/document", None, "The form of a study as devices need it.", document, DOCUMENT, open=True),
     Route("GET", f"{_PATH}/part", None, "The part under way as devices need it.", part, DOCUMENT, (_PLACE,),
-          problems=(404, 409, 422, 503), open=True),
+          problems=(409,), open=True),
     Route("POST", f"{_PATH}/advance", "admin", "End the parts under way and begin what follows.", advance,
-          {200: ("The study.", _ONE)}, (_KEY,), problems=(404, 409, 422, 503, 507)),
-    Route("POST", f"{_PATH}/close", "admin", "Take no more uploads.", close, {200: ("The study.", _ONE)},
-          problems=(404, 422, 503, 507)),
+          {200: ("The study.", _ONE)}, (_KEY,), problems=(409,)),
+    Route("POST", f"{_PATH}/close", "admin", "Take no more uploads.", close, {200: ("The study.", _ONE)}),
     Route("GET", f"{_PATH}/result", "read", "The tables of the result.", result, RESULT,
-          (FORMAT, _TABLE, _SEGMENT, _GIVEN),
-          problems=(404, 409, 422, 503)),
+          (FORMAT, _TABLE, _SEGMENT, _GIVEN), problems=(409,)),
 )  # fmt: skip

@@ -47,9 +47,7 @@ class Uploads(Endpoint):
             return
         except Exception as error:
             self.service.metrics.add("uploads_refused")
-            response = self.problem(error).response()
-            response.raw_headers.extend(CORS)
-            await response(scope, receive, send)
+            await self.problem(error).response()(scope, receive, send)
             return
         extension = scope.get("extensions", {}).get(WHOLE)
         if extension is not None and extension["write"](scope, _WHOLE[new]):
@@ -200,6 +198,7 @@ ROUTE = Route(
     {201: ("Stored.", {"application/json": STATUS}), 200: ("Stored before.", {"application/json": STATUS})},
     (UPLOAD_ID_HEADER, SEGMENT_HEADER, WORDING_HEADER),
     {"application/octet-stream": {"type": "string", "format": "binary"}, "application/json": BATCH},
-    (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507),
+    (409,),
     open=True,
+    endpoint=Uploads,
 )

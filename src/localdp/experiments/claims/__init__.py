@@ -12,7 +12,6 @@ from localdp.datasets import Dataset
 from localdp.experiments.claims import errors, hitters, own, theory
 from localdp.experiments.claims.verdicts import ON_SURROGATE, Claim, Finding
 from localdp.experiments.results import Results
-from localdp.experiments.tasks import ZERO
 
 __all__ = ["claims"]
 
@@ -29,10 +28,7 @@ def _said(finding: Finding, data: Dataset) -> Finding:
 
 
 def _claims(results: Results, data: Dataset) -> Iterator[Claim]:
-    errors_of_zero = results.select(
-        lambda mean: (mean.data, mean.mechanism, mean.method, mean.metric) == (data.label, "oue", ZERO, "error")
-    )
-    epsilons = sorted({mean.epsilon for mean in errors_of_zero})
+    epsilons = results.epsilons(data.label)
     yield from errors.claims(results, data, epsilons)
     yield from hitters.claims(results, data, epsilons)
     yield from theory.claims(results, data)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from localdp.datasets import Dataset
 from localdp.experiments.claims import pairs
+from localdp.experiments.claims.errors import SMALLEST_P_VALUE
 from localdp.experiments.claims.verdicts import TIE, UNDECIDED, Claim, Finding, verdict, verdict_of_comparisons
 from localdp.experiments.measures import bloom, fits, goodness, opt_in, optimality
 from localdp.experiments.measures.few_items import most_frequent
@@ -15,7 +16,6 @@ from localdp.experiments.results import Results
 from localdp.experiments.tasks import LIKELIHOOD, MOMENTS, RAW, THRESHOLD_EPSILON
 from localdp.plan import Plan
 
-_SMALLEST_P_VALUE = 0.001
 _REPEATED = 0.05  # a correlation that many items cannot have by chance
 _LEVEL_OF_ALL = 1 - 2 * 0.01 / len(optimality.NEIGHBOURS)
 """Of each estimator near the posterior mean: if the theorem holds, one of them is called better in 1% of the runs."""
@@ -51,7 +51,7 @@ def _other_mechanisms(results: Results, data: Dataset) -> Claim:
     shown, gaussian = [], []
     for mean in tested:
         p_value = combined_p_value(mean.values)
-        gaussian.append(p_value >= _SMALLEST_P_VALUE)
+        gaussian.append(p_value >= SMALLEST_P_VALUE)
         source = labels[mean.data]
         votes = source.n * float(Plan(source.d, mean.mechanism, mean.epsilon).mechanism.q_star)
         shown.append(f"`{mean.mechanism}` {p_value:.2g} ({votes:,.0f})")
@@ -82,7 +82,7 @@ def _not_pure(results: Results, data: Dataset) -> Claim:
         f"the true frequencies. Basic RAPPOR, which is pure: p-value {p_value(bloom.PURE):.2g}, "
         f"{measured(bloom.PURE, ratio):.2f} times, correlation {round(measured(bloom.PURE, repeated), 2) + 0.0:.2f}"
     )
-    strange = p_value(bloom.NAME) < _SMALLEST_P_VALUE
+    strange = p_value(bloom.NAME) < SMALLEST_P_VALUE
     holds = strange and measured(bloom.NAME, repeated) > _REPEATED
     paper = (
         "with Bloom filters RAPPOR is not pure: its noise is not Gaussian and depends on the true frequencies, so "
@@ -149,7 +149,7 @@ def _goodness(results: Results, data: Dataset, epsilon: float) -> Claim:
         return f"{name} {p_values[name]:.2g}{' (rejected)' if rejected(name) else ''}, mean statistic {statistic:,.1f}"
 
     # Where much noise hides the departures, the true frequencies decide whether they follow a power law.
-    follow = power_law_test(data.frequencies)[1] >= _SMALLEST_P_VALUE
+    follow = power_law_test(data.frequencies)[1] >= SMALLEST_P_VALUE
     trials = tests[goodness.SMOOTH].trials
     surveys = results.find(data.label, epsilon, goodness.SMOOTH, goodness.SURVEYS).mean
     found = (

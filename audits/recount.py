@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from localdp.collector.checking import stored_reports
+from localdp.collector.collections import ALL_DAYS
 from localdp.collector.storage import Database, aggregates, parts, uploads
 from localdp.collector.storage.database import AGGREGATE, BATCH, Where
 from localdp.collector.storage.parts import StoredPart
 from localdp.plan import Aggregate, Plan
-
-_ALL_DAYS = (-(2**40), 2**40)
 
 
 def counted_again(database: Database, part: StoredPart) -> dict[tuple[str, int, int], Aggregate]:
@@ -18,7 +17,7 @@ def counted_again(database: Database, part: StoredPart) -> dict[tuple[str, int, 
     plan = Plan.from_json(part.plan)
     found: dict[tuple[str, int, int], Aggregate] = {}
     for kind in (BATCH, AGGREGATE):
-        for piece in uploads.stored(database, part.collection, part.key, _ALL_DAYS, kind):
+        for piece in uploads.stored(database, part.collection, part.key, ALL_DAYS, kind):
             for one in piece:
                 if one.body is None:
                     raise ValueError("the bodies of some uploads were dropped, so they cannot be counted again")
