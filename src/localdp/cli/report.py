@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from localdp.cli.options import among
+from localdp.reading import one_of
+
 if TYPE_CHECKING:
     from localdp.client import Client, Delivery
 
 
+EVERY = ("day", "week", "month", "year")
 NOT_ASKED = "the part under way does not ask this device, which may be asked in a later one"
 
 
@@ -48,6 +52,13 @@ def command(
     most: Annotated[float, typer.Option(help="The cap: what this device spends at most, under all plans.")] = 8.0,
     most_epsilon: Annotated[float, typer.Option(help="Refuse a plan with a larger epsilon.")] = 4.0,
     wait: Annotated[float, typer.Option(help="With --upload, try again for up to this many seconds.")] = 0.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="With --upload: send one report, however often this is called.")
+    ] = False,
+    every: Annotated[
+        str | None,
+        among(EVERY, "With --upload: send one report in each of these periods, however often this is called."),
+    ] = None,
 ) -> None:
     """Report the value of one device, within its budget.
 
@@ -55,6 +66,8 @@ def command(
     discovery or a survey of sets it answers one part, if that asks it, and once.
 
     Without --upload, the report is printed as JSON. Without a value, reports that are still waiting are sent.
+
+    Every call sends one more report, unless --once or --every says otherwise.
 
     Example: localdp report --plan plan.json --store ~/.local/share/localdp tea
     """
@@ -64,6 +77,10 @@ def command(
 
     if value is None and upload is None:
         raise InvalidInputError("give the value of this device, or --upload to send reports that are still waiting")
+    if (once or every is not None) and (value is None or upload is None):
+        raise InvalidInputError("--once and --every limit what is sent: give a value and --upload with them")
+    if every is not None:
+        one_of(every, "--every", EVERY)
     text = plan.read_bytes()
     try:
         client = Client(text, store=store, upload=upload, token=token, most=most, most_epsilon=most_epsilon)
@@ -75,7 +92,12 @@ def command(
     if upload is None:
         _show(client, client.report(item, document), document)
         return
-    done = client.flush(wait) if item is None else client.send(item, document)
+    if item is None:
+        done = client.flush(wait)
+    elif once or every is not None:
+        done = client.send_once(item, document, every=every)
+    else:
+        done = client.send(item, document)
     if item is not None and done.waiting and wait:
         done = client.flush(wait).after(done)
     typer.echo(f"{_outcome(done)}; {_spent(client)}")
