@@ -111,7 +111,8 @@ def checked_level(level: Any, what: str = "a level") -> float:
     """A probability strictly between 0 and 1."""
     is_number = isinstance(level, Real)
     if not is_number or not 0 < level < 1:
-        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {shown(level)}")
+        meant = f": write {float(level) / 100:g} for {level:g}%" if is_number and 1 < level < 100 else ""
+        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {shown(level)}{meant}")
     return float(level)
 
 
