@@ -48,7 +48,8 @@ def command(
         rows += _rows(one, result)
     table = Table({name: [row[place] for row in rows] for place, name in enumerate(_names())}, "the latest estimates")
     write(_with_arrays(table), out)
-    say(f"{shown(out)}: {len(rows):,} rows of {len({row[0] for row in rows})} studies", out)
+    studies = len({row[0] for row in rows})
+    say(f"{shown(out)}: {len(rows):,} rows of {studies} {'study' if studies == 1 else 'studies'}", out)
 
 
 def _names() -> tuple[str, ...]:
