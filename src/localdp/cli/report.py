@@ -25,7 +25,8 @@ def command(
         typer.Option(
             "--plan",
             "-p",
-            help="The plan file that `localdp plan` wrote, or the document of a discovery or a survey of sets.",
+            help="The plan file that `localdp plan` wrote, or the document of a discovery, a survey of sets or a "
+            "questionnaire.",
         ),
     ],
     store: Annotated[
@@ -36,7 +37,8 @@ def command(
         str | None,
         typer.Argument(
             help="The value of this device. A dash reads a line from standard input, which other users cannot see. "
-            "If people hold sets: the items, with semicolons between them."
+            "If people hold sets: the items, with semicolons between them. Of a questionnaire: the answers in JSON, "
+            'such as {"diet": "vegan"}.'
         ),
     ] = None,
     part: Annotated[
@@ -108,7 +110,10 @@ def command(
 def _show(client: Client, report: bytes | None, document: bytes | None) -> None:
     """Print a report as JSON, or that there is none."""
     if report is not None:
-        print(client.study.part_in(document).plan.read(report).to_json())
+        place = client.place if document is None else None
+        part = client.study.part_in(document) if place is None else client.study.part_at(place)
+        if part is not None:
+            print(part.plan.read(report).to_json())
     told = "" if report is not None else f"{NOT_ASKED}; "
     typer.echo(f"{told}{_spent(client)}", err=True)
 
