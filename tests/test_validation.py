@@ -163,6 +163,12 @@ def test_what_is_not_a_level_is_refused(value):
         validation.checked_level(value, "beta")
 
 
+@pytest.mark.parametrize(("given", "said"), [(90, "not 90: write 0.9 for 90%"), (1, "not 1"), (-90, "not -90")])
+def test_a_level_in_per_cent_is_said_as_a_probability(given, said):
+    with pytest.raises(InvalidInputError, match=f"{said}$"):
+        validation.checked_level(given)
+
+
 @pytest.mark.parametrize("value", [*NOT_NUMBERS, *TRUTHS, math.nan, "3", Decimal(3), HUGE, THOUSANDS_OF_DIGITS])
 def test_what_is_not_a_threshold_is_refused(value):
     refuse(validation.checked_threshold, value, InvalidInputError, "a threshold is a number of users, not ")

@@ -76,5 +76,6 @@ def reports_range(text: str, option: str) -> tuple[float, float]:
 def one_of(text: str, option: str, choices: Sequence[str]) -> str:
     """One of these words."""
     if text not in choices:
-        raise InvalidInputError(f"{option} is {', '.join(choices[:-1])} or {choices[-1]}, not {text!r:.40}")
+        listed = " or ".join([part for part in (", ".join(choices[:-1]), choices[-1]) if part])
+        raise InvalidInputError(f"{option} is {listed}, not {text!r:.40}")
     return text

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
@@ -112,7 +112,8 @@ def checked_level(level: Any, what: str = "a level") -> float:
     """A probability strictly between 0 and 1."""
     is_number = isinstance(level, Real)
     if not is_number or not 0 < level < 1:
-        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {shown(level)}")
+        meant = f": write {float(level) / 100:g} for {level:g}%" if is_number and 1 < level < 100 else ""
+        raise InvalidInputError(f"{what} is a probability between 0 and 1, not {shown(level)}{meant}")
     return float(level)
 
 
@@ -226,8 +227,8 @@ def checked_probability(probability: Any) -> Fraction:
     return value
 
 
-def checked_estimates(values: ArrayLike) -> Vector:
-    """A read-only copy of finite numbers, one for each item."""
+def checked_estimates(values: ArrayLike, labels: Sequence[Any] | None = None) -> Vector:
+    """A read-only copy of finite numbers, one for each item. An error names the item by its label, if there are any."""
     try:
         vector = np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -236,7 +237,8 @@ def checked_estimates(values: ArrayLike) -> Vector:
         raise FrequencyError(f"frequencies must be a flat list, one for each item, not of shape {vector.shape}")
     bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
-        raise FrequencyError(f"the frequency of item {bad[0]} is {vector[bad[0]]}, which is not a finite number")
+        item = bad[0] if labels is None else shown(labels[bad[0]])
+        raise FrequencyError(f"the frequency of item {item} is {vector[bad[0]]}, which is not a finite number")
     return read_only(vector)
 
 

@@ -49,6 +49,10 @@ WRONG = [
     (variant(p=property(lambda _: 0.5)), "p is 0.5, of type float; expected an exact fraction, such as Fraction"),
     (variant(ratio=property(lambda _: 2.7)), "ratio is 2.7, of type float; expected an exact fraction"),
     (variant(ratio=property(lambda _: Fraction(1, 2))), "ratio is 0.5; expected e.epsilon, above 1"),
+    (
+        variant(ratio=property(lambda _: Fraction(1, 2) / 0)),
+        "ratio raises ZeroDivisionError: .*where the mechanism does not work for so few items, raise .*Impure",
+    ),
     (variant(report_bits=property(lambda _: 2.0)), "report_bits is 2.0; expected a whole number of at least 1"),
     (variant(parameters=lambda _: None), "parameters.. returns a NoneType; expected a dictionary of names"),
     (variant(parameters=lambda _: {"truth": 2**60}), "of type int; expected .* Write a threshold as a text: str"),

@@ -66,3 +66,13 @@ def test_dropping_nearly_all_values_is_a_warning_and_a_code(collected, tmp_path)
     assert done.returncode == 3
     assert "WARNING: nearly all values were dropped" in done.stderr
     assert (tmp_path / "r.csv").exists()
+
+
+def test_a_column_that_the_plan_does_not_list_is_a_warning(tmp_path):
+    (tmp_path / "plan.json").write_text(ldp.Plan(["tea", "milk"], epsilon=2.0, other="something else").to_json())
+    command = ("privatize", "some.csv", "-p", "plan.json", "-o", "r.csv", "--force")
+    for people, listed, warned in ((100, 5, True), (100, 20, False), (3, 0, False)):  # three people: it would tell
+        (tmp_path / "some.csv").write_text("drink\n" + "tea\n" * listed + "Tea \n" * (people - listed))
+        done = localdp(*command, cwd=tmp_path)
+        assert done.returncode == 0
+        assert ("WARNING: nearly all values count as 'something else'" in done.stderr) == warned

@@ -130,6 +130,10 @@ def test_a_catch_all_takes_every_value_that_is_not_listed(tmp_path):
     assert done.returncode == 0
     assert "3 reports" in done.stdout
     assert "dropped" not in done.stdout
+    (tmp_path / "line.txt").write_text("tea, coffee\n")
+    alone = localdp("plan", "line.txt", "-e", "8", "-o", "line.json", cwd=tmp_path)
+    assert "line.txt has one item only, 'tea, coffee': write each item on a line of its own" in alone.stderr
+    assert localdp("plan", "line.txt", "-o", "line.json", "--other", "milk", cwd=tmp_path).returncode == 0
     numbered = localdp("plan", "--size", "9", "--other", "8", "-o", "numbered.json", cwd=tmp_path)
     assert numbered.returncode == 0
     assert ldp.Plan.from_json((tmp_path / "numbered.json").read_text()).domain.other == 8
@@ -144,10 +148,8 @@ def test_unknown_values_are_dropped_and_counted_when_asked(collected, tmp_path):
     command = ("privatize", "some.csv", "-p", collected / "plan.json", "-o", "r.csv")
     refused = localdp(*command, cwd=tmp_path, fresh=True)
     assert refused.returncode == 2
-    assert (
-        "row 2 below the header of some.csv is not an item of the plan: make the plan with a catch-all"
-        in refused.stderr
-    )
+    sentence = "is not an item of the plan: correct the file, make the plan with a catch-all"
+    assert f"row 2 below the header of some.csv {sentence}" in refused.stderr
     dropped = localdp(*command, "--unknown", "drop", cwd=tmp_path)
     assert dropped.returncode == 0
     assert "1 of 3 values was dropped" in dropped.stderr

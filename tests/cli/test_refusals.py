@@ -13,7 +13,7 @@ from command import localdp
     [
         (
             ("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet"),
-            "say which holds the items, with --column '",
+            "say which holds the items, such as --column '",
         ),
         (("privatize", "{}/values.csv", "-p", "{}/plan.json", "-o", "r.parquet", "-c", "nome"), "no column 'nome'"),
         (
@@ -45,7 +45,10 @@ from command import localdp
             ("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "x.txt"),
             "written to a .agg file",
         ),
-        (("aggregate", "{}/values.csv", "-p", "{}/plan.json", "-o", "x.agg"), "no column 'plan'"),
+        (
+            ("aggregate", "{}/values.csv", "-p", "{}/plan.json", "-o", "x.agg"),
+            "reports, which `localdp privatize` makes",
+        ),
         (("aggregate", "{}/reports.csv", "-p", "{}/plan.json", "-o", "nowhere/x.agg"), "no folder"),
         (("estimate", "{}/values.csv"), "not a saved aggregate"),
         (("estimate", "{}/counts.agg", "--prior", "powerlaw"), "powerlaw"),

@@ -12,6 +12,7 @@ from command import COMMAND, localdp
 import localdp as ldp
 from localdp.cli import report
 from localdp.client import Delivery
+from localdp.client.periods import EVERY
 
 PLAN = ldp.Plan(["tea", "coffee", 7, True, 2.5], "grr", 1.0)
 
@@ -76,6 +77,12 @@ def test_numbered_items_are_found_at_once(typed, item):
             "plan.json: this plan asks for epsilon 1, and this device gives at most 0.5",
         ),
         ((), "give the value of this device, or --upload"),
+        (("--once", "tea"), "--once and --every limit what is sent: give a value and --upload with them"),
+        (("--every", "week", "tea"), "--once and --every limit what is sent"),
+        (
+            ("--upload", "http://127.0.0.1:9", "--every", "hour", "tea"),
+            "--every is day, week, month or year, not 'hour'",
+        ),
     ],
 )
 def test_refusals_are_one_line(folder, arguments, says):
@@ -94,6 +101,18 @@ def test_a_report_is_sent_now_or_later(folder):
         second = _report(folder, "--upload", server.url, "--wait", "20")
         assert second.stdout == "1 delivered, 0 waiting; spent epsilon 1 of at most 8\n"
     assert len({(headers["Upload-Id"], body) for _, headers, body in server.requests}) == 1
+
+
+@pytest.mark.parametrize(("arguments", "sent"), [((), 3), (("--once",), 1), (("--every", "year"), 1)])
+def test_a_script_that_runs_again_and_again_can_be_counted_once(folder, arguments, sent):
+    with collector([]) as server:
+        for value in ("tea", "coffee", "tea"):
+            assert _report(folder, "--upload", server.url, *arguments, value).returncode == 0
+    assert len(server.requests) == sent
+
+
+def test_the_periods_are_those_of_the_client():
+    assert report.EVERY == EVERY
 
 
 def test_what_the_collector_refuses_for_good_is_told(folder):

@@ -81,3 +81,14 @@ def test_what_cannot_be_used_is_one_line(study, folder):
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert words in done.stderr
+
+
+def test_a_questionnaire_is_answered_without_a_document_of_a_part(tmp_path):
+    survey = ldp.Questionnaire({"diet": ldp.Choice(["vegan", "any"]), "stars": ldp.Scale(1, 5)}, epsilon=2.0)
+    (tmp_path / "study.json").write_text(survey.to_json())
+    first = report(tmp_path, "device", '{"diet": "vegan", "stars": 4}')
+    assert (first.returncode, first.stderr) == (0, "spent epsilon 2 of at most 8\n")
+    part = survey.part_at(ldp.Client(survey, store=tmp_path / "device").place)
+    assert len(part.plan.read(first.stdout)) == 1
+    assert report(tmp_path, "device", '{"diet": "any"}').stdout == first.stdout
+    assert "are a JSON object, such as" in report(tmp_path, "device", "vegan").stderr

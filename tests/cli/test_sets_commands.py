@@ -46,7 +46,7 @@ def test_items_that_are_not_listed_are_refused_or_left_out(planned, tmp_path):
     refused = localdp("privatize", tmp_path / "more.dat", "-p", "plan.json", "-o", tmp_path / "r.csv", cwd=planned)
     assert refused.returncode == 2
     assert "row 2 of" in refused.stderr
-    assert "has 'cocoa', which the plan does not list: make the plan with a catch-all" in refused.stderr
+    assert "has 'cocoa', which the plan does not list: correct the file, make the plan" in refused.stderr
     options = ("-p", "plan.json", "--unknown", "drop", "-o", tmp_path / "r.csv")
     done = localdp("privatize", tmp_path / "more.dat", *options, cwd=planned)
     assert done.returncode == 0

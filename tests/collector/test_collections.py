@@ -64,7 +64,7 @@ def test_a_plan_can_be_given_whole_or_as_a_size(collector):
     ("asked", "sentence"),
     [
         ([], "JSON object"),
-        ({"epsilon": 1}, 'either "items"'),
+        ({"epsilon": 1}, 'a plan needs "items", a list of items, or "size", their number, or "scale" for numbers'),
         ({"items": ITEMS, "size": 4, "epsilon": 1}, 'either "items"'),
         ({"items": "tea", "epsilon": 1}, "list of items"),
         ({"items": ["tea"], "epsilon": 1}, "at least two items"),

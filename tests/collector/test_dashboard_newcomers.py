@@ -207,3 +207,22 @@ def test_a_survey_with_a_few_reports_says_how_many_it_waits_for(collector, visit
     said = page.locator("main").inner_text()
     assert "there are 3" in said
     assert "null" not in said
+
+
+def test_the_threshold_of_popular_answers_follows_the_reports_until_somebody_moves_it(collector, visit):
+    plan = collector.collection(items=["tea", "milk", "water"], title="Threshold", epsilon=2.75)
+    assert collector.upload(plan, plan.privatize(["tea"] * 5).to_bytes()).status_code == 201
+    page = visit(path=f"/#/plan/{plan.fingerprint[:16]}")
+    threshold = page.locator(".hitting output")
+    page.wait_for_function("() => /people/.test(document.querySelector('.hitting output')?.textContent)")
+    early = threshold.inner_text()
+    assert collector.upload(plan, plan.privatize(["tea"] * 1_600 + ["milk"] * 400).to_bytes()).status_code == 201
+    page.get_by_text("Estimated from 2,005 reports").wait_for()
+    page.locator(".hitting li").first.wait_for()
+    share = float(re.match(r"[\d.]+", threshold.inner_text())[0])
+    assert share < 10 < float(re.match(r"[\d.]+", early)[0])
+    page.get_by_label("Threshold").fill("150")
+    moved = threshold.inner_text()
+    assert collector.upload(plan, plan.privatize(["milk"] * 2_000).to_bytes()).status_code == 201
+    page.get_by_text("Estimated from 4,005 reports").wait_for()
+    assert threshold.inner_text().split("%")[0] == moved.split("%")[0]

@@ -170,6 +170,7 @@ def test_an_answer_about_41270_items_is_valid_json_of_moderate_size():
         ([("to", "20261101")], "to is a day in UTC"),
         ([("from", "2026-02-01"), ("to", "2026-01-31")], "from is a day after to"),
         ([("prior", "fixed")], "prior is power-law, .* or auto, not 'fixed'"),
+        ([("by", "version")], "by is segment, not 'version'"),
         ([("format", "xml")], "format is json, csv or arrow, not 'xml'"),
         ([("threshold", "0.2")], "for a share of the users write '20%'"),
         ([("threshold", "many")], "threshold is a number of users, a share of them such as 0.5%, or significance"),

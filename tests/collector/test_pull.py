@@ -42,7 +42,7 @@ def view(collector):
 def test_the_file_has_the_rows_of_the_view(collector, tmp_path):
     shown = pull(collector, tmp_path, "-o", "e.parquet")
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == "e.parquet: 4 rows of 1 studies\n"
+    assert shown.stdout == "e.parquet: 4 rows of 1 study\n"
     assert "Too few: the collector refuses" in shown.stderr
     table = pq.read_table(tmp_path / "e.parquet").to_pylist()
     table.sort(key=lambda row: row["item"])

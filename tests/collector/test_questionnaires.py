@@ -88,6 +88,8 @@ def test_what_cannot_be_asked_is_a_problem_that_says_why(tmp_path):
             ({"cross": [["diet", "age"]]}, "there is no question 'age'"),
             ({"questions": None}, 'needs "questions"'),
             ({"questions": {"diet": 3}}, '"items"'),
+            ({"questions": {"diet": ["a"]}}, "the question 'diet': a domain needs at least two items"),
+            ({"questions": {"age": {"low": 5, "high": 1}}}, "the question 'age': a scale goes up"),
         ):
             answer = collector.ask("POST", "/v1/studies", json={**FIELDS, **change})
             assert answer.status_code == 422
@@ -119,7 +121,12 @@ def test_the_median_rating_of_vegans_by_app_version(tmp_path):
             assert set(found["tables"]) == {"stars", "stars summary"}
         assert asked().json()["n"] == 8_000
         assert asked(segment="3.0").json()["code"] == "too-few-reports"
-        for wrong, word in (("1.0", "such as"), ("diet:fish", "diet"), ("taste:5", "taste")):
+        assert asked(segment="3.0", given="taste:5").json()["code"] == "invalid-request"  # waiting would not help
+        for wrong, word in (
+            ("1.0", "such as"),
+            ("diet:fish", "'fish' is no answer to 'diet': there are vegan, any"),
+            ("taste:5", "there is no question 'taste': the questions are diet, stars"),
+        ):
             answer = asked(given=wrong)
             assert answer.status_code == 422, answer.text
             assert word in answer.json()["detail"]

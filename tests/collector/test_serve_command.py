@@ -100,7 +100,7 @@ def test_the_token_can_be_given(tmp_path):
         (
             ("--db", "missing/folder/x.db"),
             {},
-            "the database at missing/folder/x.db failed: unable to open database file",
+            "the database at missing/folder/x.db failed: unable to open database file; there is no such folder",
         ),
         (("--host", "256.256.256.256"), {}, "cannot listen at 256.256.256.256"),
         ((), {"LOCALDP_ADMIN_TOKEN": "a" * 31}, "LOCALDP_ADMIN_TOKEN must be at least 32"),

@@ -196,3 +196,8 @@ def test_a_misspelled_item_of_a_group_is_no_catch_all():
     for asked in (lambda: estimate.group({"hot": ["teaa"]}), lambda: estimate.table(items=["teaa"])):
         with pytest.raises(UnknownItemError, match=r"1 value not among the 3 items of the domain: 'teaa'$"):
             asked()
+
+
+def test_an_estimate_that_is_missing_is_named_by_its_item():
+    with pytest.raises(FrequencyError, match="the frequency of item 'mate' is nan, which is not a finite number"):
+        ldp.Estimate({"tea": 5.0, "mate": np.nan}, n=10, variance=1.0)

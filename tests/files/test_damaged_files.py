@@ -221,7 +221,7 @@ def test_a_file_that_is_one_long_name_is_refused_in_a_short_message(tmp_path):
         all_indices(tmp_path / "some.csv", "item", ["a", "b"])
     write_typed(pa.table({"two\nlines": [1], "other": [2]}), tmp_path / "some.arrow")
     with pytest.raises(
-        DataFileError, match=r"\('two\\nlines', 'other'\): say which holds the items, with --column 'other'$"
+        DataFileError, match=r"\('two\\nlines', 'other'\): say which holds the items, such as --column 'other'$"
     ):
         all_indices(tmp_path / "some.arrow", None, ["a", "b"])
 

@@ -190,6 +190,8 @@ def test_names_are_checked():
         match=r"given by its name, such as 'auto' or 'llh', not by 2\.0\. Did you mean epsilon=2\.0\?",
     ):
         create(2.0, 10, 1.0)
+    with pytest.raises(UnknownMechanismError, match=r"register the class with .*, then give its name, 'grr'$"):
+        create(MECHANISMS["grr"], 10, 1.0)
     with pytest.raises(UnknownMechanismError, match=r"grr.*llh.*auto"):
         create("oeu", 10, 1.0)
     with pytest.raises(ImpureMechanismError, match=r"not a pure mechanism.*p\*.*q\*"):

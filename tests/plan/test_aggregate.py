@@ -109,6 +109,16 @@ def test_only_reports_are_added_and_only_aggregates_merged(plan, stranger):
         ldp.Aggregate(plan).merge(stranger)
 
 
+def test_the_errors_say_how_reports_are_made_and_counted(plan):
+    with pytest.raises(InvalidInputError, match=r"not list; plan.privatize\(values\) makes reports of values$"):
+        plan.aggregate(["tea"])
+    with pytest.raises(InvalidInputError, match=r"not bytes; read bytes with plan.read first$"):
+        plan.aggregate(b"tea")
+    other = ldp.Plan(["a", "b"], epsilon=1.0)
+    with pytest.raises(ldp.errors.PlanMismatchError, match=r"; count each under its own plan$"):
+        plan.aggregate(other.privatize(["a"]))
+
+
 def test_numpy_integers_are_users_too(plan, tmp_path):
     ldp.Aggregate(plan, np.array([1, 2, 3]), np.int64(5)).save(tmp_path / "counts")
     assert ldp.Aggregate.load(tmp_path / "counts").n == 5

@@ -179,3 +179,10 @@ def test_the_text_of_a_plan_is_that_of_the_definition(items):
     plan = ldp.Plan(items, "grr", 1.0)
     assert plan.to_json() == canonical_json.definition(plan._document())
     assert ldp.Plan.from_json(plan.to_json()).domain.items == tuple(items)
+
+
+@pytest.mark.parametrize(("text", "told"), [("plan.json", True), ("http://a.example/plan", True), ('{"format', False)])
+def test_a_name_in_the_place_of_a_text_is_told(text, told):
+    with pytest.raises(PlanError, match="this is not a plan: it is not text in JSON") as refused:
+        ldp.Plan.from_json(text)
+    assert ("give the text itself, not the name of a file or an address" in str(refused.value)) == told

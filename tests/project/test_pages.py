@@ -19,6 +19,42 @@ def test_links_and_pictures_lead_to_files(page):
     assert [target for target in local if not (ROOT / target).exists()] == []
 
 
+LINKING = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
+
+
+def _without_code(page):
+    return re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+
+
+def _anchors(page):
+    """What links to places of a page can name: its headings, in small letters and with hyphens for spaces."""
+    headings = re.findall(r"^#+ (.+)$", _without_code(page), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w -]", "", heading).strip().replace(" ", "-") for heading in plain}
+
+
+def _leading_nowhere(page):
+    for path, _, anchor in (link.partition("#") for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(page))):
+        target = (page.parent / path).resolve() if path else page
+        if not path.startswith(("http", "mailto:")) and (
+            not target.exists() or (anchor and target.suffix == ".md" and anchor not in _anchors(target))
+        ):
+            yield f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_to_places(page):
+    assert list(_leading_nowhere(page)) == []
+
+
+@pytest.mark.parametrize("link", ["gone.md", "there.md#gone", "#gone"])
+def test_a_link_that_leads_nowhere_is_found(tmp_path, link):
+    (tmp_path / "there.md").write_text("# There\n\n## The `place`, of it\n")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n[good](there.md#the-place-of-it), [bad]({link})\n")
+    assert len(list(_leading_nowhere(page))) == 1
+
+
 @pytest.mark.parametrize("shape", ["wide", "tall"])
 def test_the_path_of_an_answer_is_drawn_from_a_run_of_the_library(shape):
     spec = importlib.util.spec_from_file_location("answer_path", DOCS / "answer_path.py")

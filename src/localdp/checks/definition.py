@@ -40,8 +40,8 @@ def check_definition(kind: Kind, seed: int = 0) -> None:
     )
     require(
         kind.counts_pairs or kind.count is not Mechanism.count,
-        f"{kind.name} counts one item after the other: set counts_pairs = True in {kind.__name__} so that `auto` and "
-        "the checks know that it is slow, or write a count that looks at all items at once",
+        f"{kind.name} counts one item after the other: set counts_pairs = True in {kind.__name__} so that the "
+        "checks know that it is slow, or write a count that looks at all items at once",
     )
     for mechanism in _made(kind):
         _require_numbers(mechanism)
@@ -67,7 +67,14 @@ def _made(kind: Kind) -> list[Mechanism]:
 def _require_numbers(mechanism: Mechanism) -> None:
     """p, q and ratio are fractions, and report_bits is a whole number."""
     for name in ("p", "q", "ratio") if mechanism.pure else ("ratio",):
-        value: Any = getattr(mechanism, name)
+        try:
+            value: Any = getattr(mechanism, name)
+        except ArithmeticError as error:
+            raise CheckFailure(
+                f"{mechanism.name} on {mechanism.size} items: {name} raises {type(error).__name__}: {error}. Expected "
+                "an exact fraction; where the mechanism does not work for so few items, raise "
+                "ldp.errors.ImpureMechanismError in configure()"
+            ) from error
         require(
             isinstance(value, Fraction | int),
             f"{mechanism.name}: {name} is {shown(value)}, of type {type(value).__name__}; expected an exact "

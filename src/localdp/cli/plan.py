@@ -117,6 +117,10 @@ def command(
         plan, heading = Plan(count, mechanism, budget, other=number_of(other), **options), ""
     else:
         listed, heading = items_in(items, column, header)  # type: ignore[arg-type]
+        if len(listed) == 1 and other is None:
+            raise InvalidInputError(
+                f"{items} has one item only, {listed[0]!r:.60}: write each item on a line of its own, or add --other"
+            )
         plan = Plan(listed, mechanism, budget, other=other, **options)
     if (options.get("set_size") or 0) > plan.domain.size:
         raise InvalidInputError(

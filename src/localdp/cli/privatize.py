@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 UNKNOWN = ("fail", "drop")
 NEARLY_ALL = 0.9
 """If more than this share of the values is dropped, the exit code is `HARDLY_OF_USE`."""
+FEW = 20
+"""With fewer values nothing is said of the catch-all, because it would tell what a single person holds."""
 HARDLY_OF_USE = 3
 
 
@@ -78,7 +80,7 @@ def command(
     shared = read_plan(plan)
     if not is_standard(out) and out.resolve() == values.resolve():
         raise InvalidInputError("the reports cannot replace the file with the values: choose another output file")
-    made = people = items = 0
+    made = people = items = elsewhere = 0
     with progress("values") as update, files.reports_writer(out, shared, replace=force) as write:
         pieces = files.answers(
             values,
@@ -92,13 +94,14 @@ def command(
         try:
             for piece in pieces:
                 people, items = people + piece.people_left_out, items + piece.items_left_out
+                elsewhere += _in_catch_all(piece.held, shared)
                 for reports in _reports(piece.held, shared):
                     made += len(reports)
                     write(reports)
         except UnknownItemError as error:
             raise UnknownItemError(
-                f"{error}: make the plan with a catch-all (localdp plan --other), or leave out such values with "
-                "--unknown drop, which tells whose they are"
+                f"{error}: correct the file, make the plan with a catch-all (localdp plan --other), or leave out such "
+                "values with --unknown drop, which tells who has them"
             ) from None
         if not made:
             raise EmptyError(
@@ -110,8 +113,20 @@ def command(
     if items:
         few = "1 item was" if items == 1 else f"{items:,} items were"
         note(f"{few} left out of the sets, because the plan does not list {'it' if items == 1 else 'them'}.")
+    if made >= FEW and elsewhere > NEARLY_ALL * made:
+        note(
+            f"WARNING: nearly all values count as {shared.domain.other!r:.40}, because the plan does not list them. "
+            "This is probably the wrong column or the wrong plan."
+        )
     if people:
         _say_dropped(people, made + people)
+
+
+def _in_catch_all(held: Held, plan: Plan) -> int:
+    """How many of these users hold the catch-all of the plan."""
+    if plan.domain.other is None or plan.question.layout == "sets":
+        return 0
+    return int((held.items == plan.domain.other_index).sum())
 
 
 def _reports(held: Held, plan: Plan) -> Iterator[Reports]:

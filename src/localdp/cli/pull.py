@@ -56,7 +56,8 @@ def command(
         columns[name] = np.array([np.nan if one is None else one for one in columns[name]], float)
     columns["reports"] = np.array(columns["reports"], np.int64)
     write(Table(columns, "the latest estimates"), out)
-    say(f"{shown(out)}: {len(rows):,} rows of {len({row[0] for row in rows})} studies", out)
+    studies = len({row[0] for row in rows})
+    say(f"{shown(out)}: {len(rows):,} rows of {studies} {'study' if studies == 1 else 'studies'}", out)
 
 
 def _rows(study: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, ...]]:

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from localdp.cli.options import among
+from localdp.reading import one_of
+
 if TYPE_CHECKING:
     from localdp.client import Client, Delivery
 
 
+EVERY = ("day", "week", "month", "year")
 NOT_ASKED = "the part under way does not ask this device, which may be asked in a later one"
 
 
@@ -21,7 +25,8 @@ def command(
         typer.Option(
             "--plan",
             "-p",
-            help="The plan file that `localdp plan` wrote, or the document of a discovery or a survey of sets.",
+            help="The plan file that `localdp plan` wrote, or the document of a discovery, a survey of sets or a "
+            "questionnaire.",
         ),
     ],
     store: Annotated[
@@ -32,7 +37,8 @@ def command(
         str | None,
         typer.Argument(
             help="The value of this device. A dash reads a line from standard input, which other users cannot see. "
-            "If people hold sets: the items, with semicolons between them."
+            "If people hold sets: the items, with semicolons between them. Of a questionnaire: the answers in JSON, "
+            'such as {"diet": "vegan"}.'
         ),
     ] = None,
     part: Annotated[
@@ -48,6 +54,13 @@ def command(
     most: Annotated[float, typer.Option(help="The cap: what this device spends at most, under all plans.")] = 8.0,
     most_epsilon: Annotated[float, typer.Option(help="Refuse a plan with a larger epsilon.")] = 4.0,
     wait: Annotated[float, typer.Option(help="With --upload, try again for up to this many seconds.")] = 0.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="With --upload: send one report, however often this is called.")
+    ] = False,
+    every: Annotated[
+        str | None,
+        among(EVERY, "With --upload: send one report in each of these periods, however often this is called."),
+    ] = None,
 ) -> None:
     """Report the value of one device, within its budget.
 
@@ -55,6 +68,8 @@ def command(
     discovery or a survey of sets it answers one part, if that asks it, and once.
 
     Without --upload, the report is printed as JSON. Without a value, reports that are still waiting are sent.
+
+    Every call sends one more report, unless --once or --every says otherwise.
 
     Example: localdp report --plan plan.json --store ~/.local/share/localdp tea
     """
@@ -64,6 +79,10 @@ def command(
 
     if value is None and upload is None:
         raise InvalidInputError("give the value of this device, or --upload to send reports that are still waiting")
+    if (once or every is not None) and (value is None or upload is None):
+        raise InvalidInputError("--once and --every limit what is sent: give a value and --upload with them")
+    if every is not None:
+        one_of(every, "--every", EVERY)
     text = plan.read_bytes()
     try:
         client = Client(text, store=store, upload=upload, token=token, most=most, most_epsilon=most_epsilon)
@@ -75,7 +94,12 @@ def command(
     if upload is None:
         _show(client, client.report(item, document), document)
         return
-    done = client.flush(wait) if item is None else client.send(item, document)
+    if item is None:
+        done = client.flush(wait)
+    elif once or every is not None:
+        done = client.send_once(item, document, every=every)
+    else:
+        done = client.send(item, document)
     if item is not None and done.waiting and wait:
         done = client.flush(wait).after(done)
     typer.echo(f"{_outcome(done)}; {_spent(client)}")
@@ -86,7 +110,10 @@ def command(
 def _show(client: Client, report: bytes | None, document: bytes | None) -> None:
     """Print a report as JSON, or that there is none."""
     if report is not None:
-        print(client.study.part_in(document).plan.read(report).to_json())
+        place = client.place if document is None else None
+        part = client.study.part_in(document) if place is None else client.study.part_at(place)
+        if part is not None:
+            print(part.plan.read(report).to_json())
     told = "" if report is not None else f"{NOT_ASKED}; "
     typer.echo(f"{told}{_spent(client)}", err=True)
 

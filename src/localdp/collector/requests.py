@@ -194,6 +194,8 @@ def _described(body: dict[str, Any], most_items: int) -> Plan:
         if given:
             raise invalid(f"a whole plan brings its own {', '.join(given)}: give one or the other")
         return Plan.from_json(json.dumps(body["plan"]), most_items=most_items)
+    if not {"items", "size", "scale"} & set(given):
+        raise invalid('a plan needs "items", a list of items, or "size", their number, or "scale" for numbers')
     asked = _scale(given, most_items) if "scale" in given else domain_in(given, most_items)
     mechanism = given.pop("mechanism", "auto")
     if not isinstance(mechanism, str):

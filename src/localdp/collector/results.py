@@ -24,6 +24,7 @@ from localdp.studies import Tally
 from localdp.table import Table
 
 _KEPT = 8
+_LISTED = 20  # answers that an error names
 
 Found = tuple[int, dict[str, Table], tuple[str, ...]]
 """The number of reports, tables by name, and notes."""
@@ -44,7 +45,7 @@ class Results:
         "diet:vegan". Nothing that is released is a `TooFewReportsError`.
         """
         if kept.study.estimated_together:
-            return self._of_all_parts(kept, segment, None if given is None else _answer(given))
+            return self._of_all_parts(kept, segment, None if given is None else _answer(given, kept.study))
         if segment is not None or given is not None:
             raise invalid(f'"segment" and "given" are for questionnaires, and this is a {kept.study.what}')
         return _found(kept) if kept.study.goes_on else self._of_each_part(kept)
@@ -108,23 +109,24 @@ class Results:
         return n, found, waiting
 
 
-def _answer(given: str) -> tuple[str, str]:
+def _answer(given: str, survey: Any) -> tuple[str, str]:
     """The question and the answer that are named so."""
-    question, between, answer = given.partition(":")
+    name, between, answer = given.partition(":")
     if not between:
         raise invalid('"given" is a question and an answer to it, such as given=diet:vegan')
-    return question, answer
+    if name not in survey.questions:
+        raise invalid(f"there is no question {name!r:.60}: the questions are {', '.join(survey.questions)!s:.300}")
+    return name, answer
 
 
 def _given(found: Any, name: str, text: str) -> dict[str, Table]:
     """The tables of a questionnaire for an answer that was typed."""
-    known = found.survey.questions.get(name)
-    if known is None:
-        raise InvalidInputError(f"there is no question {name!r:.60}")
+    known = found.survey.questions[name]
     try:
         tables: dict[str, Table] = found.tables_given(name, known.typed(text))
     except UnknownItemError:
-        raise InvalidInputError(f"{text!r:.60} is no answer to {name!r:.60}") from None
+        listed = ", ".join(map(str, known.cells.items[:_LISTED]))
+        raise InvalidInputError(f"{text!r:.60} is no answer to {name!r:.60}: there are {listed!s:.300}") from None
     return tables
 
 

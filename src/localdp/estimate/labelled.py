@@ -25,7 +25,7 @@ def in_order(frequencies: Any, variance: Any, domain: Any) -> tuple[Vector, floa
     (array([3., 5.]), array([2., 1.]))
     """
     labels = labels_of(frequencies)
-    found = checked_estimates(_values(frequencies))
+    found = checked_estimates(_values(frequencies), labels)
     if domain is None:
         domain = found.size if labels is None else labels
     known = domain if isinstance(domain, Domain) else Domain(domain)

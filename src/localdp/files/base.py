@@ -116,17 +116,20 @@ def first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def resolve_column(names: list[str], column: str | None, path: Path) -> str:
-    """The name of the column to read: `column`, or the only one in the file if `column` is None."""
+def resolve_column(names: list[str], column: str | None, path: Path, hint: str = "") -> str:
+    """The name of the column to read: `column`, or the only one in the file if `column` is None.
+
+    `hint` ends the error for a column that is missing.
+    """
     if column is None and len(names) == 1:
         return names[0]
     cut = [name[:_LONGEST_NAME] for name in names[:8]]
     known = ", ".join(map(repr, cut))
     if column is None:
-        example = f", with --column {cut[-1]!r}" if names else ""
+        example = f", such as --column {cut[-1]!r}" if names else ""
         raise DataFileError(f"{path} has {len(names)} columns ({known}): say which holds the items{example}")
     if column not in names:
-        raise DataFileError(f"{path} has no column {column!r}: it has {known}")
+        raise DataFileError(f"{path} has no column {column!r}: it has {known}{hint}")
     if names.count(column) > 1:
         raise DataFileError(f"{path} has two columns named {column!r}")
     return column

@@ -72,7 +72,10 @@ def check_plan(schema: pa.Schema, plan: Plan, path: Path) -> None:
     """Raise an error if a file with this schema has no reports, or was made under another plan."""
     marked = (schema.metadata or {}).get(_PLAN_KEY, b"").decode("ascii", "replace")
     if schema.names.count("report") != 1 or not marked:
-        raise DataFileError(f"{path} does not hold reports: it has no column 'report', or no plan in its metadata")
+        raise DataFileError(
+            f"{path} does not hold reports: it has no column 'report', or no plan in its metadata; "
+            "`localdp privatize` makes reports"
+        )
     if marked != plan.fingerprint:
         raise PlanMismatchError(
             f"{path} holds reports made under plan {marked[:12]}..., not {plan.fingerprint[:12]}..."

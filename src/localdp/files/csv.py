@@ -41,6 +41,7 @@ from localdp.types import Progress, Rows
 STANDARD = "-"
 """The path that stands for standard input and standard output."""
 
+_NO_REPORTS = "; it does not hold reports, which `localdp privatize` makes"
 _REPORTS_HEADER = b'"plan","report"\n'
 _SAMPLE = 50  # lines in which the separator is looked for
 _ROWS_WRITTEN = 1 << 16  # reports written at once: their text is much longer than they are
@@ -95,7 +96,7 @@ class CsvFormat(Format):
                 else:
                     return
             rest = chain([first], blocks)
-            for (plans, cells), _ in replace(self, header=True)._parse(rest, path, ["plan", "report"]):
+            for (plans, cells), _ in replace(self, header=True)._parse(rest, path, ["plan", "report"], _NO_REPORTS):
                 if set(plans) != {plan.fingerprint}:
                     raise PlanMismatchError(
                         f"{path} holds reports made under another plan than {plan.fingerprint[:12]}..."
@@ -142,7 +143,7 @@ class CsvFormat(Format):
                     progress(done(), total)
 
     def _parse(
-        self, blocks: Iterable[bytes], path: Path, names: Sequence[str | None]
+        self, blocks: Iterable[bytes], path: Path, names: Sequence[str | None], hint: str = ""
     ) -> Iterator[tuple[list[list[str]], list[str]]]:
         """Yield the cells of these columns in pieces, each with the names of the columns."""
         lines = text_lines(blocks, path)
@@ -151,7 +152,7 @@ class CsvFormat(Format):
         reader = csv.reader(chain(first, lines), delimiter=separator, strict=True)
         try:
             rows, heading = _after_header(reader, self.header, path)
-            chosen = [resolve_column(heading, name, path) for name in names]
+            chosen = [resolve_column(heading, name, path, hint) for name in names]
             take = [itemgetter(heading.index(name)) for name in chosen]
             read = 0
             for piece in _pieces(rows, len(heading)):

@@ -259,6 +259,8 @@ def create(
     given: object = name
     if not isinstance(given, str):
         hint = f". Did you mean epsilon={name!r}?" if isinstance(given, Real) else ""
+        if isinstance(given, type) and issubclass(given, Mechanism):
+            hint = f": register the class with localdp.mechanisms.register, then give its name, {given.name!r:.60}"
         raise UnknownMechanismError(f"a mechanism is given by its name, such as 'auto' or 'llh', not by {name!r}{hint}")
     if answers is not None and name != "dbit":
         raise InvalidInputError(f"only dbit takes a number of answers, and {name!r:.60} does not: leave out answers")

@@ -176,11 +176,13 @@ class Aggregate:
 
     def _check_plan(self, other: Any, kind: type[Any]) -> None:
         if not isinstance(other, kind):
-            hint = "; read bytes with plan.read first" if isinstance(other, bytes | str) else ""
+            made = "; plan.privatize(values) makes reports of values" if kind is Reports else ""
+            hint = "; read bytes with plan.read first" if isinstance(other, bytes | str) else made
             raise InvalidInputError(f"expected {kind.__name__}, not {type(other).__name__}{hint}")
         if other.plan is not self.plan and other.plan != self.plan:
             raise PlanMismatchError(
-                f"{other!r} cannot be added under {self.plan!r}: their counts mean different things"
+                f"{other!r} cannot be added under {self.plan!r}: their counts mean different things; "
+                "count each under its own plan"
             )
 
     def __eq__(self, other: object) -> bool:

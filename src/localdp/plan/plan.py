@@ -172,7 +172,9 @@ class Plan(Frozen):
         except LocalDPError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError):
-            raise PlanError("this is not a plan: it is not text in JSON") from None
+            named = isinstance(text, str) and "{" not in text
+            hint = " (give the text itself, not the name of a file or an address)" if named else ""
+            raise PlanError(f"this is not a plan: it is not text in JSON{hint}") from None
         except ValueError as error:
             raise PlanError(f"this is not a plan: {error}") from None
         limits.check(plan.mechanism)

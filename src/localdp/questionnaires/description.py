@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from localdp.errors import InvalidInputError
+from localdp.errors import InvalidInputError, LocalDPError
 from localdp.questionnaires.questionnaire import Questionnaire
 from localdp.questions import Choice, Choices, Question, Scale
 from localdp.validation import shown
@@ -62,3 +62,5 @@ def question_of(name: str, question: Any) -> Question:
         return kind(**details)
     except TypeError:
         raise InvalidInputError(f"the question {name!r:.60} needs {', '.join(known[:2])}") from None
+    except LocalDPError as error:
+        raise type(error)(f"the question {name!r:.60}: {error}") from None

@@ -117,7 +117,7 @@ export function createPage(root, lost) {
     const people = Math.round(Number(users.value));
     const problem = made[chosen()].problem();
     if (problem || !(people >= 1)) {
-      advice.replaceChildren(h("p", { class: "note" }, problem ? `${problem[0]} Then this says how precise the result will be, how many people it takes, how long it lasts, and what to tell them.` : "How many people will be asked?"));
+      advice.replaceChildren(h("p", { class: "note" }, problem ? `${problem[0]} Once that is done, this says how precise the result will be, how many people it takes, how long it lasts, and what to tell them.` : "How many people will be asked?"));
       return;
     }
     try {

@@ -12,9 +12,10 @@ export function hittersCard(path, signal, lost) {
   let reports = 0;
   let low = 0.001;
   let pending = null;
+  let touched = false;
   const high = 0.5;
   const share = () => low * (high / low) ** (Number(slider.value) / STEPS);
-  const slider = h("input", { type: "range", id: "threshold", min: 0, max: STEPS, step: 1, value: 60, oninput: moved });
+  const slider = h("input", { type: "range", id: "threshold", min: 0, max: STEPS, step: 1, value: 60, oninput: () => { touched = true; moved(); } });
   const output = h("output", { for: "threshold", class: "big" });
   const summary = h("p", { class: "note", role: "status" });
   const list = h("ol", { class: "hitters", tabindex: 0 });
@@ -61,11 +62,10 @@ export function hittersCard(path, signal, lost) {
       : `No answer is likely to be above ${percent(share())}. Move the threshold to the left.`;
   }
 
-  /** New reports have come, or these are the first. */
+  /** New reports have come, or these are the first. The threshold follows them until somebody moves it. */
   function arrived(plan) {
-    const first = reports === 0;
     reports = plan.counted;
-    if (first) {
+    if (!touched) {
       // From half a standard error on: further below, the answer is a guess.
       low = Math.min(Math.max(plan.progress.now.std_error_share / 2, 1 / reports), 0.05);
       const seen = plan.progress.now.visible_share ?? 0.1;

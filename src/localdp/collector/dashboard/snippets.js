@@ -130,9 +130,9 @@ const NOTES = {
   Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. For a site that knows the answer itself, take “Web”.",
   Web: "Put this into a page. The browser remembers that it has answered, and sends when there is a network. One file is loaded, and its hash is checked.",
   Python: "Install with pip install . in a clone of localdp's repository. The folder localdp-device is the memory of one device.",
-  curl: "For scripts: localdp report makes the private report on this machine, and curl sends it.",
+  curl: "For scripts: localdp report makes the private report on this machine, and curl sends it. Every run sends one more; to be counted once, use localdp report with --upload and --once.",
   "Privacy notice": "Put this into the privacy notice of your site, fill in what is in brackets, and change it to what you do. The documentation has a page for lawyers and managers.",
-  "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the plan, so try it on one that you can do without.",
+  "Try it": "Save it as people.py and run python people.py: it plays 2,000 people with made-up answers. They stay in the survey, so try it on one that you can do without.",
 };
 
 function snippetsCard(texts, about) {

@@ -233,7 +233,8 @@ def claimed(path: Path) -> int | None:
     except OSError:
         os.close(lock)
         raise InvalidInputError(
-            f"another collector uses {path}: a file of SQLite is for one collector; several share PostgreSQL"
+            f"another collector uses {path}: stop it, or give another file with --db. A file of SQLite is for one "
+            "collector; several share PostgreSQL"
         ) from None
     return lock
 
@@ -258,4 +259,6 @@ def _errors(path: Path | None = None) -> Iterator[None]:
         if code == sqlite3.SQLITE_FULL:
             raise StorageFullError("the disk of the database is full") from error
         where = "" if path is None else f" at {path}"
-        raise StorageError(f"the database{where} failed: {error}") from error
+        lost = path is not None and not path.absolute().parent.is_dir()
+        hint = "; there is no such folder: make it, or give another file with --db" if lost else ""
+        raise StorageError(f"the database{where} failed: {error}{hint}") from error
