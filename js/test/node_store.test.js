@@ -201,6 +201,30 @@ test("what is left of a device whose record is gone is not a new device", async 
   }
 });
 
+for (const [what, first, options] of [
+  ["an opt-out that is taken back", async (client) => (await client.optOut(), await client.optIn())],
+  ["forget", (client) => client.forget()],
+  ["what was learnt, under a cap for every year", (client) => client.learnt(), { mostEvery: "year" }],
+  ["a report, under a cap for every year", (client) => client.report("coffee"), { mostEvery: "year" }],
+]) {
+  test(`a device whose first use is ${what} is no device that was lost`, async () => {
+    const store = fileStore(newFolder());
+    await first(new Client(PLAN, { store, ...options }));
+    const report = await new Client(PLAN, { store, ...options }).report("tea");
+    assert.equal(String(await new Client(PLAN, { store }).report("tea")), String(report));
+  });
+}
+
+test("an owner can have answers forgotten also where the record of the device is damaged", async () => {
+  const folder = newFolder();
+  const store = fileStore(folder);
+  await new Client(PLAN, { store, upload: server(503) }).sendOnce("tea");
+  writeFileSync(join(folder, "device.99"), "");
+  await new Client(PLAN, { store }).optOut();
+  const client = new Client(PLAN, { store });
+  assert.deepEqual([await client.optedOut(), await client.waiting()], [true, 0]);
+});
+
 test("what a killed process left is removed after a while", async () => {
   const folder = newFolder();
   const client = new Client(PLAN, { store: fileStore(folder) });

@@ -36,6 +36,7 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
     const _text = planText({ ...cells, epsilon, mechanism, part: { study: fingerprint, name: asks.join() } });
     return { _first: places, _end: (places += more), _text, _asks: asks };
   });
+  need(places); // there is no place to draw in a questionnaire without parts
   return {
     _what: "questionnaire",
     _places: places,
