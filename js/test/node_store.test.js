@@ -236,9 +236,8 @@ test("what a killed process left is removed after a while", async () => {
   assert.ok(existsSync(join(folder, "device.new~")));
 });
 
-test("a record is flushed before it is linked, and the folder after that", async () => {
-  const folder = newFolder();
-  await fileStore(folder).change("device", () => new Uint8Array(9)); // the folders are made
+/** What a function does to the disk, in order. */
+async function onDisk(folder, work) {
   const handle = await open(folder, "r");
   const files = Object.getPrototypeOf(handle);
   await handle.close();
@@ -259,11 +258,31 @@ test("a record is flushed before it is linked, and the folder after that", async
   };
   syncBuiltinESMExports();
   try {
-    await fileStore(folder).change("device", () => new Uint8Array(9));
+    await work();
   } finally {
     Object.assign(files, { writeFile, sync });
     promises.link = link;
     syncBuiltinESMExports();
   }
+  return done;
+}
+
+test("a record is flushed before it is linked, and the folder after that", async () => {
+  const folder = newFolder();
+  await fileStore(folder).change("device", () => new Uint8Array(9)); // the folders are made
+  const done = await onDisk(folder, () => fileStore(folder).change("device", () => new Uint8Array(9)));
   assert.deepEqual(done, ["write", "flush the record", "link", "flush the folder"]);
+});
+
+test("a payment of another process is flushed before a report is given out for it", async () => {
+  const folder = newFolder();
+  const report = String(await new Client(PLAN, { store: fileStore(folder) }).report("tea")); // and it may have been killed
+  const client = new Client(PLAN, { store: fileStore(folder) });
+  let again;
+  const done = await onDisk(folder, async () => (again = String(await client.report("tea"))));
+  assert.equal(again, report);
+  assert.deepEqual(done, ["flush the folder"]);
+  assert.deepEqual(await onDisk(folder, () => client.spent()), []); // it is known to be there
+  await new Client(PLAN, { store: fileStore(folder) }).report("coffee");
+  assert.deepEqual(await onDisk(folder, () => client.report("coffee")), ["flush the folder"]);
 });
