@@ -173,7 +173,7 @@ class Plan(Frozen):
             raise
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise PlanError("this is not a plan: it is not text in JSON") from None
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             raise PlanError(f"this is not a plan: {error}") from None
         limits.check(plan.mechanism)
         limits.check_question(plan.question)

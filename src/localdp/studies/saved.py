@@ -37,7 +37,7 @@ def from_state(kind: type[Kind], text: str, name: str = "this text") -> Kind:
     saved = sealed_json.unsealed(text, f"saved {kind.title}", name)
     try:
         return kind.started(saved.pop(kind.what)).with_state(saved)
-    except (LocalDPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LocalDPError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ArchiveError(f"{name} is not a usable {kind.what}: {type(error).__name__} {error}") from None
 
 

@@ -141,7 +141,7 @@ class Study(Frozen, ABC):
             made = cls.started(canonical_json.loads(text))
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise PlanError(f"this is not a {cls.title}: it is not text in JSON") from None
-        except (LocalDPError, ValueError, TypeError, KeyError, AttributeError):
+        except (LocalDPError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
             raise PlanError(f'this is not a {cls.title}: it is not a document "{cls.format()}"') from None
         made.check_limits(limits)
         return made
