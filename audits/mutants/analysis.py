@@ -261,6 +261,14 @@ RESULTS = (
         "tests/client/test_private_store.py::test_an_empty_folder_that_others_can_read_becomes_private",
     ),
     SourceMutant(
+        "paid into a full outbox",
+        "A device pays for its answer in a study although no more reports can wait.",
+        "client/one_part.py",
+        "            self._post.check_room()  # before the answer is paid for\n",
+        "",
+        "tests/client/test_outbox.py::test_a_full_outbox_spends_nothing_in_a_study_either",
+    ),
+    SourceMutant(
         "symbols of any length",
         "A book of texts may have thousands of lengths of symbols, which are all tried at every letter.",
         "discovery/books.py",
