@@ -277,6 +277,14 @@ RESULTS = (
         "tests/discovery/test_books.py::test_other_books_are_refused",
     ),
     SourceMutant(
+        "lengths in many books",
+        "Every one of 64 books may have symbols of 255 lengths, which are all tried at every letter.",
+        "discovery/books.py",
+        "for symbol in book.symbols) > _MOST_LENGTHS:",
+        "for symbol in book.symbols) > 1 << 20:",
+        "tests/discovery/test_books.py::test_books_have_not_so_many_lengths_in_all_that_the_time_tells_how_long_a_text_is",
+    ),
+    SourceMutant(
         "words that change a terminal",
         "What a server says is shown with the characters that it has.",
         "client/post.py",
