@@ -269,6 +269,14 @@ RESULTS = (
         "tests/client/test_outbox.py::test_a_full_outbox_spends_nothing_in_a_study_either",
     ),
     SourceMutant(
+        "kept after an opt-out",
+        "An answer that was made while its owner opted out in another process stays on the disk.",
+        "client/client.py",
+        "            self.forget()\n        return done",
+        "            pass\n        return done",
+        "tests/client/test_once.py::test_of_an_answer_that_is_made_while_its_owner_opts_out_nothing_is_sent_or_kept",
+    ),
+    SourceMutant(
         "symbols of any length",
         "A book of texts may have thousands of lengths of symbols, which are all tried at every letter.",
         "discovery/books.py",

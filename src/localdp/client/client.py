@@ -196,7 +196,7 @@ class Client:
         if self.opted_out:
             return Delivery(asked=False)
         done = send()
-        if self.opted_out:  # meanwhile, in another process, which could not remove what was made after that
+        if self._diary.opted_out:  # meanwhile, in another process, which could not remove what was made after that
             self.forget()
         return done
 
