@@ -6,7 +6,8 @@
 // A change writes the record beside its place, flushes it to the disk, and then links it to the next number. Of several
 // processes that try this at the same time one succeeds; the others find the number taken, read again and try again. So there is
 // no lock that a killed process could leave behind. Old numbers are removed afterwards, except for the last few: a process that
-// was slow between reading and writing must find out that it was.
+// was slow between reading and writing must find out that it was. The folder is flushed after the link, and once more by whoever
+// finds a record of another process, which may have been killed in between.
 //
 // Whoever knows the secret of a device can read its reports, so the folder and every record must belong to the user that runs
 // this program, and nobody else may write to the folder: otherwise the secret could be one that somebody else has put there.
@@ -34,29 +35,37 @@ const LEFTOVER_AFTER = 60_000; // milliseconds after which an unfinished file be
  *   may write to, is refused
  * @returns {import("./client/store.js").Store}
  */
-export const fileStore = (folder) => ({
-  async change(name, update) {
-    if (!/^[a-z0-9-]+$/.test(name)) throw new Error(`a record is not named ${name}`);
-    await makeFolder(resolve(folder));
-    await checkPrivate(folder);
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const numbers = await numbersOf(folder, name);
-      const newest = numbers.at(-1) ?? 0;
-      const before = newest ? await contentOf(join(folder, `${name}.${newest}`)) : undefined;
-      if (newest && !before) continue; // removed, because a newer one was written meanwhile
-      if (!newest && name === DEVICE && (await readdir(folder)).some((file) => OF_A_DEVICE.test(file))) {
-        if ((await numbersOf(folder, name)).length) continue; // another process is making the device at this moment
-        throw new Error(
-          `${folder} has files of a device, and its record is gone, so nobody knows what it has spent. Bring back the files from a ` +
-            "backup. Removing the whole folder makes a new device, which spends epsilon anew",
-        );
+export function fileStore(folder) {
+  /** The number of each record whose name is known to be on the disk. @type {Map<string, number>} */
+  const flushed = new Map();
+  return {
+    async change(name, update) {
+      if (!/^[a-z0-9-]+$/.test(name)) throw new Error(`a record is not named ${name}`);
+      await makeFolder(resolve(folder));
+      await checkPrivate(folder);
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const numbers = await numbersOf(folder, name);
+        const newest = numbers.at(-1) ?? 0;
+        const before = newest ? await contentOf(join(folder, `${name}.${newest}`)) : undefined;
+        if (newest && !before) continue; // removed, because a newer one was written meanwhile
+        if (!newest && name === DEVICE && (await readdir(folder)).some((file) => OF_A_DEVICE.test(file))) {
+          if ((await numbersOf(folder, name)).length) continue; // another process is making the device at this moment
+          throw new Error(
+            `${folder} has files of a device, and its record is gone, so nobody knows what it has spent. Bring back the files from a ` +
+              "backup. Removing the whole folder makes a new device, which spends epsilon anew",
+          );
+        }
+        const after = update(before);
+        if (after && !(await isWritten(folder, name, newest + 1, after))) continue;
+        // Whoever finds a payment of another process gives out a report for it, and that process may have been killed before it flushed.
+        if (!after && newest && flushed.get(name) !== newest) await flushFolder(folder);
+        flushed.set(name, newest + (after ? 1 : 0));
+        return;
       }
-      const after = update(before);
-      if (!after || (await isWritten(folder, name, newest + 1, after))) return;
-    }
-    throw new Error(`other processes changed ${folder} all the time`);
-  },
-});
+      throw new Error(`other processes changed ${folder} all the time`);
+    },
+  };
+}
 
 /**
  * Write a record under a number, unless somebody else did.

@@ -70,6 +70,24 @@ test("no value is not the text null, also where that is listed", () => {
   assert.deepEqual(["tea", "null", null, undefined].map(part._read), [2, 3, 4, 4]);
 });
 
+test("books have not so many lengths of symbols in all that the time to try them tells the length of a text", () => {
+  const book = { word: "", symbols: { 1: [""], 2: ["61", "61".repeat(20)] } };
+  assert.equal(textCode(Array(51).fill(book), 400)("a".repeat(21)), "11100");
+  assert.throws(() => textCode(Array(52).fill(book), 400), { code: "bad-plan" });
+});
+
+test("a questionnaire has not so many questions or parts that reading it stops a page", () => {
+  const form = (questions, parts) => canonical({
+    epsilon: 2, format: "localdp-questionnaire/1", name: "",
+    parts: Array.from({ length: parts }, (_, i) => ({ asks: [`q${i % questions}`], mechanism: "grr", places: 1 })),
+    questions: Array.from({ length: questions }, (_, i) => ({ name: `q${i}`, question: { high: 5, low: 1, name: "scale", step: 1 } })),
+  });
+  assert.equal(readStudy(form(100, 1000), {})._places, 1000);
+  for (const [questions, parts] of [[101, 101], [1, 1001], [1, 0]]) {
+    assert.throws(() => readStudy(form(questions, parts), {}), { code: "bad-plan" });
+  }
+});
+
 test("a book has no symbols so long that the time to try them tells the length of a text", () => {
   const book = (bytes) => [{ word: "", symbols: { 1: [""], 2: ["61", "61".repeat(bytes)] } }];
   assert.equal(textCode(book(255), 400)("a".repeat(256)), "11100");

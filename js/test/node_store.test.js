@@ -201,6 +201,30 @@ test("what is left of a device whose record is gone is not a new device", async 
   }
 });
 
+for (const [what, first, options] of [
+  ["an opt-out that is taken back", async (client) => (await client.optOut(), await client.optIn())],
+  ["forget", (client) => client.forget()],
+  ["what was learnt, under a cap for every year", (client) => client.learnt(), { mostEvery: "year" }],
+  ["a report, under a cap for every year", (client) => client.report("coffee"), { mostEvery: "year" }],
+]) {
+  test(`a device whose first use is ${what} is no device that was lost`, async () => {
+    const store = fileStore(newFolder());
+    await first(new Client(PLAN, { store, ...options }));
+    const report = await new Client(PLAN, { store, ...options }).report("tea");
+    assert.equal(String(await new Client(PLAN, { store }).report("tea")), String(report));
+  });
+}
+
+test("an owner can have answers forgotten also where the record of the device is damaged", async () => {
+  const folder = newFolder();
+  const store = fileStore(folder);
+  await new Client(PLAN, { store, upload: server(503) }).sendOnce("tea");
+  writeFileSync(join(folder, "device.99"), "");
+  await new Client(PLAN, { store }).optOut();
+  const client = new Client(PLAN, { store });
+  assert.deepEqual([await client.optedOut(), await client.waiting()], [true, 0]);
+});
+
 test("what a killed process left is removed after a while", async () => {
   const folder = newFolder();
   const client = new Client(PLAN, { store: fileStore(folder) });
@@ -212,9 +236,8 @@ test("what a killed process left is removed after a while", async () => {
   assert.ok(existsSync(join(folder, "device.new~")));
 });
 
-test("a record is flushed before it is linked, and the folder after that", async () => {
-  const folder = newFolder();
-  await fileStore(folder).change("device", () => new Uint8Array(9)); // the folders are made
+/** What a function does to the disk, in order. */
+async function onDisk(folder, work) {
   const handle = await open(folder, "r");
   const files = Object.getPrototypeOf(handle);
   await handle.close();
@@ -235,11 +258,31 @@ test("a record is flushed before it is linked, and the folder after that", async
   };
   syncBuiltinESMExports();
   try {
-    await fileStore(folder).change("device", () => new Uint8Array(9));
+    await work();
   } finally {
     Object.assign(files, { writeFile, sync });
     promises.link = link;
     syncBuiltinESMExports();
   }
+  return done;
+}
+
+test("a record is flushed before it is linked, and the folder after that", async () => {
+  const folder = newFolder();
+  await fileStore(folder).change("device", () => new Uint8Array(9)); // the folders are made
+  const done = await onDisk(folder, () => fileStore(folder).change("device", () => new Uint8Array(9)));
   assert.deepEqual(done, ["write", "flush the record", "link", "flush the folder"]);
+});
+
+test("a payment of another process is flushed before a report is given out for it", async () => {
+  const folder = newFolder();
+  const report = String(await new Client(PLAN, { store: fileStore(folder) }).report("tea")); // and it may have been killed
+  const client = new Client(PLAN, { store: fileStore(folder) });
+  let again;
+  const done = await onDisk(folder, async () => (again = String(await client.report("tea"))));
+  assert.equal(again, report);
+  assert.deepEqual(done, ["flush the folder"]);
+  assert.deepEqual(await onDisk(folder, () => client.spent()), []); // it is known to be there
+  await new Client(PLAN, { store: fileStore(folder) }).report("coffee");
+  assert.deepEqual(await onDisk(folder, () => client.report("coffee")), ["flush the folder"]);
 });

@@ -219,3 +219,8 @@ test("a call that waits its turn sends the answer of a later call to its own rou
   assert.equal((await early).delivered, 1);
   assert.deepEqual(routes.map((route) => route.replace(/[0-9a-f]{64}/g, "*")), ["/v1/studies/*/parts/*/reports"]);
 });
+
+test("a questionnaire without parts is refused", () => {
+  const empty = canonical({ ...JSON.parse(FORM), parts: [] });
+  assert.throws(() => new Client(empty, { store: memoryStore() }), { code: "bad-plan" });
+});

@@ -268,3 +268,25 @@ def test_what_another_process_puts_after_an_opt_out_is_not_sent(tmp_path):
     ldp.Client(PLAN, store=tmp_path)._choose(out=True)  # as an opt-out that has just been written
     assert client.flush().delivered == 0
     assert (client.waiting, server.seen) == (0, [])
+
+
+@pytest.mark.parametrize(("asked", "value"), [(PLAN, "tea"), (FORM, {"diet": "vegan"})], ids=["plan", "study"])
+def test_of_an_answer_that_is_made_while_its_owner_opts_out_nothing_is_sent_or_kept(tmp_path, asked, value):
+    server = Server()
+    report = ldp.Client(asked, store=tmp_path).report(value)
+    ldp.Client(asked, store=tmp_path).forget()
+    client = ldp.Client(asked, store=tmp_path / "other", upload=server)
+    pay = client._budget.pay
+
+    def opted_out_before_that(*args, **options):
+        ldp.Client(PLAN, store=tmp_path / "other").opt_out()
+        pay(*args, **options)
+
+    client._budget.pay = opted_out_before_that
+    client.send_once(value)
+    assert server.seen == []
+    assert client.opted_out
+    kept = _bytes_below(tmp_path / "other")
+    assert b"last" not in kept
+    assert b"body" not in kept
+    assert report[:20] not in kept  # the beginning of every batch under this plan

@@ -107,6 +107,18 @@ def test_the_outbox_is_bounded_and_a_full_one_spends_nothing(tmp_path):
     assert client.send("coffee").delivered == 1
 
 
+def test_a_full_outbox_spends_nothing_in_a_study_either(tmp_path):
+    client = _client(tmp_path, Server(*[503] * 10), most_waiting=1)
+    client.send("tea")
+    study = ldp.Questionnaire({"diet": ldp.Choice(["vegan", "meat"])}, 2.0)
+    asked = _client(tmp_path, Server(), study, most_waiting=1)
+    with pytest.raises(OutboxFullError, match="1 reports are waiting"):
+        asked.send({"diet": "vegan"})
+    assert asked.spent == PLAN.mechanism.epsilon
+    assert client.flush(wait=5).delivered == 1
+    assert asked.send({"diet": "vegan"}).delivered == 1
+
+
 def test_one_bad_report_does_not_keep_the_others_waiting_for_ever(tmp_path):
     client = _client(tmp_path, lambda *_: 503)
     for _ in range(6):

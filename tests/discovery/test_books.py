@@ -131,3 +131,13 @@ def test_codes_with_books_are_read_from_their_documents(code):
 def test_other_books_are_refused(books):
     with pytest.raises(InvalidInputError, match="this is not a code of texts"):
         code_named({"kind": "text", "most_bytes": 8, "books": books})
+
+
+def test_books_have_not_so_many_lengths_in_all_that_the_time_tells_how_long_a_text_is():
+    def books(number):
+        return [{"word": f"{n:06b}", "symbols": {"1": [""], "2": ["61", "61" * 20]}} for n in range(number)]
+
+    code = code_named({"kind": "text", "most_bytes": 8, "books": books(51)})
+    assert code.encode(["aa"]).lengths.tolist() == [6 + 2 + 2 + 1]
+    with pytest.raises(InvalidInputError, match="this is not a code of texts"):
+        code_named({"kind": "text", "most_bytes": 8, "books": books(52)})

@@ -226,7 +226,7 @@ export class Client {
    */
   async forget() {
     this.#answers.forget();
-    const pages = await this.#parts._diary.change((pages) => {
+    const pages = await this.#noted((pages) => {
       for (const entry of Object.values(pages.answers)) {
         entry.posted = true;
         delete entry.body;
@@ -239,13 +239,13 @@ export class Client {
 
   /** Report nothing from now on, under no plan of this store, and forget. */
   async optOut() {
-    await this.#parts._diary.change((pages) => (pages.out = true));
+    await this.#noted((pages) => (pages.out = true));
     await this.forget();
   }
 
   /** Take back `optOut`. */
   async optIn() {
-    await this.#parts._diary.change((pages) => delete pages.out);
+    await this.#noted((pages) => delete pages.out);
   }
 
   /** Whether the owner of this device has opted out. */
@@ -255,14 +255,13 @@ export class Client {
 
   /** What this device has told, for its owner: from its own record, so nobody is asked. */
   async learnt() {
-    const { _device: device, _diary: diary } = this.#parts;
-    const pages = await diary.read();
+    const pages = await this.#parts._diary.read();
     const told = Object.entries({ ...pages.answers, ...pages.sent });
     let waiting = 0;
     for (const box of this.#boxes(pages)) waiting += await box.waiting();
     return {
       spent: await this.spent(),
-      left: await device.left(),
+      left: await this.#parts._device.left(),
       most: this.most,
       mostEvery: this.mostEvery,
       waiting,
@@ -275,6 +274,16 @@ export class Client {
   close() {
     this.#closing.abort();
     clearTimeout(this.#timer);
+  }
+
+  /**
+   * Change the diary, of a device that is there first: a diary alone is taken for what is left of one that was lost. Where the record of
+   * the device is damaged, its owner can still have answers forgotten.
+   * @param {(pages: import("./diary.js").Pages) => unknown} update
+   */
+  async #noted(update) {
+    await this.#parts._device.secret().catch(() => {});
+    return this.#parts._diary.change(update);
   }
 
   /**

@@ -41,8 +41,7 @@ export class Device {
 
   /** What may still be spent, in this period if there are periods. */
   async left() {
-    const spent = await this.spent();
-    return Math.max(0, this.most - spent + (await this.#before()));
+    return Math.max(0, this.most - (await this.spent()) + (await this.#before()));
   }
 
   /** The secret, once the store holds it. */
@@ -128,6 +127,7 @@ export class Device {
     const every = this.#every;
     if (!every) return 0;
     const at = periodOf(every);
+    await this.secret(); // a diary without the record of a device is taken for what is left of one that was lost
     const spent = await this.spent();
     const pages = await this.#diary.change((pages) => {
       const known = pages.before?.every === every ? pages.before : undefined;

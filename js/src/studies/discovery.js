@@ -27,7 +27,7 @@ export function discovery({ values }) {
     _label: "place",
     _part(round, fingerprint, plan) {
       const { position, bits, open, finished, known = 0, from, to } = round;
-      if (round.discovery !== fingerprint) throw new PlanMismatchError("this round belongs to another discovery");
+      if (round.discovery !== fingerprint) throw new PlanMismatchError("this part belongs to another study");
       need(round.format === "localdp-round/1", isWhole(round.round, 0, 2 ** 16), isWhole(from, 0, to - 1), isWhole(to, 1, PLACES));
       need(isWhole(position, 0, 2 ** 16), isWhole(bits, 0, 33), isListed(open, position), isListed(finished, position));
       const firstFinished = open.length * 2 ** bits;

@@ -12,6 +12,8 @@ import { isWhole } from "../whole.js";
 import { need } from "./study.js";
 
 const NO_ANSWER = "no answer";
+const MOST_QUESTIONS = 100;
+const MOST_PARTS = 1000;
 
 /**
  * @param {any} document
@@ -19,6 +21,7 @@ const NO_ANSWER = "no answer";
  * @returns {import("./study.js").Kind}
  */
 export function questionnaire({ questions, parts, epsilon }, fingerprint) {
+  need(isWhole(questions.length, 1, MOST_QUESTIONS), isWhole(parts.length, 1, MOST_PARTS)); // each takes a while to be read
   /** @type {Map<string, Asked>} */
   const form = new Map(questions.map((/** @type {any} */ { name, ...question }) => [name, asked(question)]));
   const named = (/** @type {string} */ name) => {
@@ -43,7 +46,7 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
     _at: (place) => made.find(({ _end }) => place < _end)?._text,
     _part(_, __, ___, text) {
       const found = made.find(({ _text }) => _text === text);
-      if (!found) throw new PlanMismatchError("this part belongs to another questionnaire");
+      if (!found) throw new PlanMismatchError("this part belongs to another study");
       return {
         ...found,
         _read(answers) {

@@ -28,7 +28,7 @@ export function survey({ domain: given, shares }) {
     _other: domain.other,
     _part(round, fingerprint, plan) {
       const { round: number, asks, candidates, items } = round;
-      if (round.survey !== fingerprint) throw new PlanMismatchError("this round belongs to another survey");
+      if (round.survey !== fingerprint) throw new PlanMismatchError("this part belongs to another study");
       need(round.format === "localdp-sets-round/1", isWhole(number, 0, 3), asks === ["size", "set"][number % 2], items === domain.size);
       need(number < 2 ? candidates === null : isCandidates(candidates, items));
       const digest = fingerprintOf(canonical(candidates ?? [])).slice(0, 12);

@@ -11,6 +11,7 @@ import { need } from "./study.js";
 
 const LONGEST_WORD = 32;
 const LONGEST_SYMBOL = 255; // bytes
+const MOST_LENGTHS = 1020; // of symbols, in all books together
 
 /** Bytes as a text with a character for each. @param {Uint8Array} bytes */
 const asText = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
@@ -37,9 +38,11 @@ export function textCode(books, mostBytes) {
 
 /**
  * @param {any} book its word, and the symbols in hexadecimal by the length of their code words
+ * @param {number} _
+ * @param {unknown[]} books all of them
  * @returns {(bytes: string) => string | undefined}
  */
-function writerOf({ word, symbols }) {
+function writerOf({ word, symbols }, _, books) {
   need(/^[01]{0,32}$/.test(word));
   /** @type {[string, number][]} */
   const listed = Object.entries(symbols).flatMap(([size, list]) =>
@@ -56,8 +59,8 @@ function writerOf({ word, symbols }) {
     words.set(symbol, (next++).toString(2).padStart(size, "0"));
   }
   const longest = Math.max(...listed.map(([symbol]) => symbol.length));
-  // At every symbol of a text, all lengths are tried. With very long ones, the time would tell how long the text is.
-  need(words.size === listed.length, words.has(""), next <= 2 ** before, longest <= LONGEST_SYMBOL);
+  // At every symbol of a text, all lengths of all books are tried. With very many, the time would tell how long the text is.
+  need(words.size === listed.length, words.has(""), next <= 2 ** before, longest <= LONGEST_SYMBOL, longest <= MOST_LENGTHS / books.length);
   return (bytes) => {
     let written = word;
     for (let at = 0; at < bytes.length; ) {

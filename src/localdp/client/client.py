@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, overload
 
 from localdp.client.addresses import PLANS, STUDIES, Addresses, Routes
@@ -170,7 +171,7 @@ class Client:
         the answers. A function for uploads does not get it.
         """
         shown = None if wording is None else checked_version(wording)
-        return Delivery(asked=False) if self.opted_out else self._answers.send(value, document, shown)
+        return self._unless_out(lambda: self._answers.send(value, document, shown))
 
     def send_once(
         self,
@@ -187,7 +188,16 @@ class Client:
         value gives its last answer once more. In a study with several parts this is `send`.
         """
         shown = None if wording is None else checked_version(wording)
-        return Delivery(asked=False) if self.opted_out else self._answers.send_once(value, every, document, shown)
+        return self._unless_out(lambda: self._answers.send_once(value, every, document, shown))
+
+    def _unless_out(self, send: Callable[[], Delivery]) -> Delivery:
+        """What `send` does, unless the owner of this device has opted out."""
+        if self.opted_out:
+            return Delivery(asked=False)
+        done = send()
+        if self._diary.opted_out:  # meanwhile, in another process, which could not remove what was made after that
+            self.forget()
+        return done
 
     def wording(self) -> Wording | None:
         """The question and the labels that people are to read now, from the collector; None if it does not say.

@@ -66,6 +66,7 @@ class OnePart:
 
     def send(self, value: Any, document: str | bytes | None = None, wording: int | None = None) -> Delivery:
         if not self._is_posted():
+            self._post.check_room()  # before the answer is paid for
             known = self._asked(document)
             asked = self._post.fetch() if known is None else known
             if isinstance(asked, Delivery):

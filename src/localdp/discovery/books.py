@@ -41,6 +41,7 @@ END = b""
 """The symbol of the end mark."""
 _MOST_BOOKS, _MOST_SYMBOLS, _LONGEST_WORD = 64, 8_192, 32
 _LONGEST_SYMBOL = 255  # bytes: all lengths are tried at every symbol, and the time would tell how long a text is
+_MOST_LENGTHS = 1_020  # the longest symbol times the number of books, for the same reason
 _MOST_STATES = 32_000  # they are numbers of 16 bits
 
 
@@ -191,6 +192,8 @@ class Books:
         words = sorted(book.word for book in self.books)
         alone = all(not later.startswith(word) for word, later in pairwise(words))
         if not 0 < len(words) <= _MOST_BOOKS or not alone:
+            raise _no_book()
+        if len(words) * max(len(symbol) for book in self.books for symbol in book.symbols) > _MOST_LENGTHS:
             raise _no_book()
         if len(self._tree[0]) > _MOST_STATES:
             raise InvalidInputError("these books have too many symbols: there is room for about 30,000 in all")

@@ -175,7 +175,7 @@ class Plan(Frozen):
             named = isinstance(text, str) and "{" not in text
             hint = " (give the text itself, not the name of a file or an address)" if named else ""
             raise PlanError(f"this is not a plan: it is not text in JSON{hint}") from None
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             raise PlanError(f"this is not a plan: {error}") from None
         limits.check(plan.mechanism)
         limits.check_question(plan.question)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -142,10 +141,11 @@ class Scale(Question):
 
 def _exact(number: Any) -> tuple[float, int]:
     """A number with few decimals, and how many it has."""
-    if not isinstance(number, bool | np.bool_) and isinstance(number, int | float | np.integer | np.floating):
+    counts = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool | np.bool_)
+    if counts and abs(number) <= LARGEST_EXACT_INTEGER:  # a larger whole number may be no float at all
         for decimals in range(_MOST_DECIMALS + 1):
             scaled = float(number) * 10**decimals
-            if not math.isfinite(scaled) or abs(scaled) > LARGEST_EXACT_INTEGER:
+            if abs(scaled) > LARGEST_EXACT_INTEGER:
                 break
             if round(scaled) / 10**decimals == number:
                 return float(number), decimals

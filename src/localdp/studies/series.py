@@ -60,7 +60,7 @@ class Round(Part):
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise PlanError(f"this is not a round of a {cls.of}: it is not text in JSON") from None
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise PlanError(f'this is not a round of a {cls.of}: it is not a document "{cls.format}"') from None
         if not same:
             raise PlanError("this round was altered")

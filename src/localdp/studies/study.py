@@ -153,7 +153,7 @@ class Study(Frozen, ABC):
             made = cls.started(canonical_json.loads(text))
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise PlanError(f"this is not a {cls.title}: it is not text in JSON") from None
-        except (LocalDPError, ValueError, TypeError, KeyError, AttributeError):
+        except (LocalDPError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
             raise PlanError(f'this is not a {cls.title}: it is not a document "{cls.format()}"') from None
         made.check_limits(limits)
         return made
@@ -230,7 +230,7 @@ def from_state(kind: type[Kind], text: str, name: str = "this text") -> Kind:
     saved = sealed_json.unsealed(text, f"saved {kind.title}", name)
     try:
         return kind.started(saved.pop(kind.what)).with_state(saved)
-    except (LocalDPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LocalDPError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ArchiveError(f"{name} is not a usable {kind.what}: {type(error).__name__} {error}") from None
 
 
