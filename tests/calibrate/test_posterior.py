@@ -68,6 +68,22 @@ def test_probabilities_mean_what_they_say(calibrated):
         assert np.mean(RETAIL[some] > 150) == pytest.approx(probability[some].mean(), abs=0.12)
 
 
+@doubtful
+@pytest.mark.parametrize("deviation", [2.2, 4.0, 20.0])
+@pytest.mark.parametrize("centre", [2000, 3000, 50_000])
+def test_probabilities_of_large_frequencies_are_those_of_the_plain_sum(centre, deviation):
+    """Far out, nodes are no whole numbers: those between the limit and the next one belong to neither side."""
+    n, estimates = 100_000, np.array([centre - deviation, centre + 0.3, centre + deviation])
+    prior = ldp.Estimate(estimates, n=n, variance=deviation**2, total=None).calibrate("power-law").prior
+    found = Posterior(prior, Noise(deviation**2), estimates).probability_above(centre)
+    k = np.arange(max(1, centre - 400), min(n, centre + 400))
+    logs = prior.log_mass(k.astype(float)) - (estimates[:, None] - k) ** 2 / (2 * deviation**2)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    expected = (weights * (k > centre)).sum(axis=1) / weights.sum(axis=1)
+    steepest = 0.242 / deviation**2  # of a normal density; a sum up to a whole number is not quite the integral
+    assert found == pytest.approx(expected, abs=2e-4 + steepest / 24)
+
+
 def test_quantiles_are_ordered(calibrated):
     low, middle, high = (calibrated.quantile(level) for level in (0.1, 0.5, 0.9))
     assert (low <= middle).all()

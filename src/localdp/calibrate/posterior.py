@@ -100,7 +100,7 @@ class Posterior(Frozen, AnyPosterior):
 
     def share_above(self, limit: int) -> Vector:
         """The same, if there is a break between `limit` and the next whole number."""
-        is_above = (self.nodes > limit + 0.25).astype(np.float64)
+        is_above = (self.nodes > limit + 0.5).astype(np.float64)
         return np.clip(self.expect(is_above), 0.0, 1.0)
 
     def means(self) -> Vector:
