@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial, partialmethod
+from functools import partial
 
 import numpy as np
 import pytest
 
 import localdp as ldp
-from localdp.questionnaires import QuestionnaireAggregate, draws
+from localdp.questionnaires import QuestionnaireAggregate, classes, draws
 from localdp.questionnaires import result as result_module
-from localdp.questionnaires.classes import Model
 from localdp.questionnaires.draws import draw
 
 MANY = 10**7  # so many that shares are known to 0.01, and not yet long to simulate
@@ -48,7 +47,7 @@ def _random(seed):
 def test_results_are_shares_that_agree(seed, monkeypatch):
     monkeypatch.setattr(result_module, "draw", partial(draw, draws=4))  # nothing below depends on these numbers
     monkeypatch.setattr(draws, "HALVINGS", 1)
-    monkeypatch.setattr(Model, "best_fit", partialmethod(Model.best_fit, starts=1))
+    monkeypatch.setattr(classes, "STARTS", 1)
     survey, truth, aggregate = _random(seed)
     result = aggregate.calibrate()
     for name in survey.questions:
