@@ -24,7 +24,7 @@ serve: $(VENV)/collector  ## Show the collector's dashboard with simulated users
 check: lint  ## Run the linters, the type checker and the tests that take less than five seconds each, without browsers
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --ignore=tests/js tests src
 
-test: lint $(VENV)/js  ## Run the linters, the type checker and every test: about half an hour on two processors, with set-up
+test: lint $(VENV)/js  ## Run the linters, the type checker and every test: about a quarter of an hour on two processors, with set-up
 	$(BIN)/python -m pytest -q $(PARALLEL) --durations=5
 
 lint: $(VENV)/test  ## Check style, types and the direction of imports
