@@ -1,7 +1,9 @@
 """Surveys of sets beside the published rules: which items and itemsets are found; writes docs/results/sets.md.
 
 `python benchmarks/set_surveys.py kosarak-100k.dat.gz retail.dat.gz` takes about half an hour. The files are those of
-the FIMI repository, one basket of numbers on each line; any other file of that form will do.
+the FIMI repository, one basket of numbers on each line; any other file of that form will do. `--seed` repeats a run;
+without it, seeds are new ones. A list promises that an item or itemset is among the most frequent ones with a
+probability: *promised* is its mean over all that were listed, *true* the share of them that are.
 
 The published rules are SVIM and SVSM of Wang, Li & Jha (IEEE S&P 2018), with this library's padding and sampling, by
 `grr` or hashing (`llh`), whichever has less variance; PrivSet is not among them. SVIM finds 2k candidates with 40% of
@@ -13,7 +15,8 @@ estimates are its result.
 
 from __future__ import annotations
 
-from functools import cache
+import secrets
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -67,10 +70,15 @@ def top_itemsets(path: str) -> list[tuple[int, Itemset]]:
     return found
 
 
-def run(task: tuple[str, str, float, int]) -> Measurements:
-    """One seeded run of our survey and of the published rule."""
-    path, question, epsilon, seed = task
-    return items_found(path, epsilon, seed) if question == "items" else itemsets_found(path, epsilon, seed)
+def run(task: tuple[str, str, float, int], first: int) -> Measurements:
+    """One seeded run of our survey and of the published rule; `first` is the seed of the first run."""
+    path, question, epsilon, number = task
+    return (items_found if question == "items" else itemsets_found)(path, epsilon, first + number)
+
+
+def kept_promises(found: ldp.sets.FoundSets, right: list[bool]) -> Measurements:
+    """How many are listed, how many of them are promised to be in the true top, and how many are."""
+    return {"listed": len(right), "promised": float(np.sum(found.probabilities)), "true": sum(right)}
 
 
 def items_found(path: str, epsilon: float, seed: int) -> Measurements:
@@ -92,8 +100,7 @@ def items_found(path: str, epsilon: float, seed: int) -> Measurements:
         "raw": ldp.metrics.estimation_error(found.calibrated.estimates, truth[candidates]),
         "calibrated": ldp.metrics.estimation_error(found.calibrated.frequencies, truth[candidates]),
         "coverage": float(np.mean((low <= own) & (own <= high))),
-        "size": found.set_size,
-        "seen": found.seen,
+        **kept_promises(found, (own >= np.sort(truth)[-TOP_ITEMS]).tolist()),
     }
 
 
@@ -118,8 +125,7 @@ def itemsets_found(path: str, epsilon: float, seed: int) -> Measurements:
         "published f": theirs[0],
         "published": theirs[1],
         "coverage": float(np.mean((low[known] <= own) & (own <= high[known]))),
-        "size": found.set_size,
-        "seen": found.seen,
+        **kept_promises(found, [counts.get(one, 0) >= true[TOP_ITEMSETS - 1][0] for one in found.items]),
     }
 
 
@@ -187,8 +193,18 @@ def groups(sets: ItemSets, shares: tuple[float, ...], rng: np.random.Generator) 
     return [sets.take(np.sort(part)) for part in np.split(order, ends[:-1])]
 
 
+PROMISES = ("90% hold", "listed", "promised", "true")
+
+
+def promises(found: Measurements) -> list[str]:
+    """How many intervals hold, how many are listed in a run, and which share of them is and was said to be right."""
+    listed = found["listed"]
+    shares = [f"{found[key] / listed:.2f}" if listed else "-" for key in ("promised", "true")]
+    return [f"{found['coverage']:.2f}", f"{listed:.1f}", *shares]
+
+
 def page_of_items(measured: dict[Cell, Measurements]) -> list[str]:
-    head = ("baskets", "epsilon", f"rank of the top {TOP_ITEMS}", "SVIM", "error: raw", "calibrated", "90% hold")
+    head = ("baskets", "epsilon", f"rank of the top {TOP_ITEMS}", "SVIM", "error: raw", "calibrated", *PROMISES)
     rows = [
         (
             Path(cell.path).name.partition(".")[0],
@@ -197,7 +213,7 @@ def page_of_items(measured: dict[Cell, Measurements]) -> list[str]:
             f"{found['published']:.2f}",
             f"{found['raw']:,.0f}",
             f"{found['calibrated']:,.0f}",
-            f"{found['coverage']:.2f}",
+            *promises(found),
         )
         for cell, found in measured.items()
         if cell.question == "items"
@@ -206,12 +222,13 @@ def page_of_items(measured: dict[Cell, Measurements]) -> list[str]:
 
 
 def page_of_itemsets(measured: dict[Cell, Measurements]) -> list[str]:
-    head = ("baskets", "epsilon", "F", "rank", "F without Calibrate", "rank", "F of SVSM", "rank", "90% hold")
+    head = ("baskets", "epsilon", "F", "rank", "F without Calibrate", "rank", "F of SVSM", "rank", *PROMISES)
     rows = [
         (
             Path(cell.path).name.partition(".")[0],
             f"{cell.epsilon:g}",
-            *(f"{found[key]:.2f}" for key in ("f", "ncr", "raw f", "raw ncr", "published f", "published", "coverage")),
+            *(f"{found[key]:.2f}" for key in ("f", "ncr", "raw f", "raw ncr", "published f", "published")),
+            *promises(found),
         )
         for cell, found in measured.items()
         if cell.question == "itemsets"
@@ -222,7 +239,9 @@ def page_of_itemsets(measured: dict[Cell, Measurements]) -> list[str]:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("baskets", nargs="+", help="files of baskets, one basket of numbers on each line")
+    options.add_argument("--seed", type=int, default=None, help="the seed of the first run; a new one unless given")
     given = options.parse_args()
+    first = secrets.randbits(31) if given.seed is None else given.seed
     epsilons = EPSILONS[1:2] if given.quick else EPSILONS
     cells = [
         Cell(path, question, epsilon)
@@ -230,8 +249,8 @@ def main() -> None:
         for path in given.baskets
         for epsilon in epsilons
     ]
-    measured = measure(cells, given, run)
-    runs = [f"Means of {given.runs} runs:", ""]
+    measured = measure(cells, given, partial(run, first=first))
+    runs = [f"Means of {given.runs} runs, with seeds from {first} on:", ""]
     deliver("surveys", [*runs, *page_of_items(measured)], given, PAGE)
     deliver("itemsets", [*runs, *page_of_itemsets(measured)], given, PAGE)
 
