@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from runs import Measurements, means
+from runs import Measurements, means, trials
 
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "hard-cases.md"
 
@@ -46,7 +46,7 @@ def measure(
 ) -> dict[Any, Measurements]:
     """The mean measurements of every cell that `--only` leaves."""
     kept = chosen(cells, given)
-    return means(kept, given.runs, run, given.processes, at_once) if kept else {}
+    return means(trials(kept, given.runs, run, given.processes, at_once)) if kept else {}
 
 
 def worst(title: str, figures: dict[Any, float], largest: bool = True, count: int = 5) -> list[str]:
