@@ -157,6 +157,28 @@ def test_a_no_is_remembered(context, server):
     assert server.uploads == []
 
 
+def test_a_no_and_its_taking_back_hold_for_every_element_of_the_page(context, server):
+    page = opened(context, server)
+    _asked(page, server, "", server.plan)
+    page.evaluate(
+        """() => {
+            const more = element.cloneNode();
+            const learnt = document.createElement("localdp-learnt");
+            learnt.setAttribute("plan", element.getAttribute("plan"));
+            element.after(more, learnt);
+        }"""
+    )
+    page.get_by_role("button", name="Send").nth(1).wait_for()
+    page.get_by_role("button", name="Never ask me").wait_for()
+    page.get_by_role("button", name="No, thanks").first.click()
+    page.get_by_role("button", name="Ask me after all").nth(1).wait_for()
+    page.get_by_role("button", name="Never ask me").wait_for(state="detached")
+    page.get_by_role("button", name="Ask me after all").first.click()
+    page.get_by_role("button", name="Send").nth(1).wait_for()
+    page.get_by_role("button", name="Never ask me").click()
+    page.get_by_role("button", name="Ask me after all").nth(1).wait_for()
+
+
 def test_an_answer_that_the_collector_refuses_is_not_called_sent(context, server):
     server.answers = [410]
     page = opened(context, server)

@@ -22,20 +22,25 @@ const SPACING = `
   :where(localdp-question, localdp-learnt) :where(button) { font: inherit; padding: .4em 1em; margin: .5em .5em .5em 0; min-height: 2.5em }
   :where(localdp-question, localdp-learnt) :where(details) { margin: .5em 0 }`;
 
-const CHANGES = ["localdp-sent", "localdp-declined"];
+const CHOICES = ["localdp-declined", "localdp-accepted"];
 
 /** What both elements have in common: a client, and something to show. */
 class WithClient extends HTMLElement {
+  /** What makes this element show itself anew, wherever on the page it happens. */ _changes = CHOICES;
   /** @type {Client | undefined} */ client;
   /** What the page asks. @type {string | undefined} */ _own;
 
+  _again = () => this.client && this._show(this.client).catch((error) => this._trouble(error));
+
   connectedCallback() {
+    for (const event of this._changes) document.addEventListener(event, this._again);
     if (this._own !== undefined) return; // an element that is moved has begun already
     this._own = this.textContent?.trim() ?? "";
     this._begin().catch((error) => this._trouble(error));
   }
 
   disconnectedCallback() {
+    for (const event of this._changes) document.removeEventListener(event, this._again);
     queueMicrotask(() => this.isConnected || this.client?.close());
   }
 
@@ -63,6 +68,11 @@ class WithClient extends HTMLElement {
     this._say(known ?? said.trouble);
     if (!known) console.warn(`localdp: ${error.message}`);
     this.dispatchEvent(new CustomEvent("localdp-trouble", { bubbles: true, detail: error }));
+  }
+
+  /** @param {string} event */
+  _tell(event) {
+    this.dispatchEvent(new CustomEvent(event, { bubbles: true }));
   }
 
   /**
@@ -139,33 +149,21 @@ class Question extends WithClient {
   /** @param {Client} client */
   async _decline(client) {
     await client.optOut();
-    this._declined(client);
-    this.dispatchEvent(new CustomEvent("localdp-declined", { bubbles: true }));
+    this._tell("localdp-declined");
   }
 
   /** @param {Client} client */
   _declined(client) {
     const again = async () => {
       await client.optIn();
-      await this._show(client);
+      this._tell("localdp-accepted");
     };
     this._say(wordsFor(this).declined, make("button", { type: "button", onclick: again }, wordsFor(this).again));
   }
 }
 
 class Learnt extends WithClient {
-  /** Show anew what changed on this page. */
-  _again = () => this.client && this._show(this.client).catch((error) => this._trouble(error));
-
-  connectedCallback() {
-    super.connectedCallback();
-    for (const event of CHANGES) document.addEventListener(event, this._again);
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    for (const event of CHANGES) document.removeEventListener(event, this._again);
-  }
+  _changes = ["localdp-sent", ...CHOICES];
 
   /** @param {Client} client */
   async _show(client) {
@@ -178,7 +176,7 @@ class Learnt extends WithClient {
     };
     const never = async () => {
       await client.optOut();
-      await this._show(client);
+      this._tell("localdp-declined");
     };
     this.replaceChildren(
       make("p", {}, make("strong", {}, said.learnt)),
