@@ -232,7 +232,8 @@ def checked_estimates(values: ArrayLike, labels: Sequence[Any] | None = None) ->
     try:
         vector = np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise FrequencyError("frequencies must be a flat list of numbers, one for each item") from None
+        wanted = "frequencies must be a flat list of numbers, one for each item"
+        raise FrequencyError(f"{wanted} (of a table, give the column that holds them)") from None
     if vector.ndim != 1:
         raise FrequencyError(f"frequencies must be a flat list, one for each item, not of shape {vector.shape}")
     bad = np.flatnonzero(~np.isfinite(vector))

@@ -44,6 +44,14 @@ def test_scores_count_deviations_and_rounding_is_no_contradiction():
     assert "more than a million deviations below" in sum_note(-np.inf)
 
 
+def test_shares_given_as_numbers_of_people_are_recognised():
+    def said(frequencies):
+        return ldp.Estimate(frequencies, n=800, variance=9.0).notes[0]
+
+    assert said([0.5, 0.3, 0.2]).endswith("If these are shares, multiply them by n, and their variance by n squared")
+    assert "shares" not in said([50, 30, 20])
+
+
 def test_grr_and_subsets_add_up_by_themselves_and_oue_does_not():
     for mechanism, expected in (("grr", True), ("ss", True), ("oue", False)):
         estimate = ldp.Plan(60, mechanism, 2.0).simulate(TRUTH, seed=1).estimate()

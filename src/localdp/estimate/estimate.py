@@ -236,6 +236,8 @@ class Estimate(Frozen, Frequencies):
         if self.origin is not None:
             return self.origin.notes
         about_sum = None if self.total is None else sum_note(sum_score(self.frequencies, self.total, self._variances))
+        if about_sum is not None and abs(self.frequencies.sum()) < 2 < self.n:
+            about_sum += ". If these are shares, multiply them by n, and their variance by n squared"
         spacing = 0.0 if self.probabilities is None else 1 / (self.probabilities[0] - self.probabilities[1])
         about_noise = noise_note(self.frequencies, np.maximum(self._deviations, _NO_NOISE), spacing)
         return tuple(note for note in (about_sum, about_noise) if note is not None)
