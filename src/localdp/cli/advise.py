@@ -25,7 +25,8 @@ def command(
         Path | None,
         typer.Argument(
             help="A file with earlier answers (.csv, .parquet, .arrow, or - for CSV on standard input), one for each "
-            "user: the numbers of items and users, and how frequent the items are, are taken from it."
+            "user: the numbers of items and users, and how frequent the items are, are taken from it. Empty cells are "
+            "left out."
         ),
     ] = None,
     column: Column = None,
