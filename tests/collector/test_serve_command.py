@@ -105,6 +105,7 @@ def test_the_token_can_be_given(tmp_path):
         (("--host", "256.256.256.256"), {}, "cannot listen at 256.256.256.256"),
         ((), {"LOCALDP_ADMIN_TOKEN": "a" * 31}, "LOCALDP_ADMIN_TOKEN must be at least 32"),
         (("--port", "70000"), {}, "less than or equal to 65535"),
+        (("--port", "here"), {}, "it must be a valid integer; see"),
     ],
 )
 def test_what_cannot_be_served_is_one_line(tmp_path, options, environment, sentence):

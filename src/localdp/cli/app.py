@@ -89,7 +89,8 @@ def run() -> None:
         if not error.format_message():  # no command was given, and the help was shown
             sys.exit(2)
         asked = error.ctx.command_path if error.ctx is not None else "localdp"
-        fail(f"{error.format_message().rstrip('.')}; see {asked} --help")
+        said = error.format_message().rstrip(".").replace("Input should be", "it must be").split(", unable to parse")[0]
+        fail(f"{said}; see {asked} --help")
     except LocalDPError as error:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

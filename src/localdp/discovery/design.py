@@ -175,7 +175,8 @@ def _impossible(total: int, users: int, rounds: int | None, top: int) -> LocalDP
             f"values of {total} bits cannot be found in {rounds} rounds: use another number, at most {MOST_ROUNDS}"
         )
     return TooFewReportsError(
-        f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more"
+        f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more. "
+        "Ask more people, or for shorter values"
     )
 
 

@@ -99,7 +99,7 @@ class CsvFormat(Format):
             for (plans, cells), _ in replace(self, header=True)._parse(rest, path, ["plan", "report"], _NO_REPORTS):
                 if set(plans) != {plan.fingerprint}:
                     raise PlanMismatchError(
-                        f"{path} holds reports made under another plan than {plan.fingerprint[:12]}..."
+                        f"{path} holds reports made under another plan than {plan.fingerprint[:12]}...: give theirs"
                     )
                 rows = decode(cells, plan.mechanism.report_bytes)
                 rows.setflags(write=False)  # nobody else has them, so no copy is needed

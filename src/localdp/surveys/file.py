@@ -63,7 +63,7 @@ def read(path: Path) -> Surveys:
         text = path.read_text("utf-8-sig")
         given = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataFileError(f"{path} is not TOML: {error}") from None
+        raise DataFileError(f"{path} is no file of surveys, because it is not TOML: {error}") from None
     unknown = [name for name in given if name not in (*_ABOUT, "surveys")]
     if unknown:
         raise _error(

@@ -259,6 +259,9 @@ def _errors(path: Path | None = None) -> Iterator[None]:
         if code == sqlite3.SQLITE_FULL:
             raise StorageFullError("the disk of the database is full") from error
         where = "" if path is None else f" at {path}"
-        lost = path is not None and not path.absolute().parent.is_dir()
-        hint = "; there is no such folder: make it, or give another file with --db" if lost else ""
+        hint = ""
+        if path is not None and not path.absolute().parent.is_dir():
+            hint = "; there is no such folder: make it, or give another file with --db"
+        elif code == sqlite3.SQLITE_NOTADB:
+            hint = "; give another file with --db"
         raise StorageError(f"the database{where} failed: {error}{hint}") from error
