@@ -122,8 +122,8 @@ def test_a_file_that_is_none_is_refused(file):
 
 def test_the_notice_says_what_is_asked_and_how_sure_anybody_can_be(file):
     text = pages.notice(read(file))
-    assert "Which theme do you use? (asked again for a new answer: epsilon 1.5, at most 82% sure)" in text
-    assert "Two questions about food (asked once: epsilon 2, at most 88% sure)" in text
+    assert "Which theme do you use? (epsilon 1.5 for each different answer, at most 82% sure)" in text
+    assert "Two questions about food (asked once with epsilon 2, at most 88% sure)" in text
     assert "dropped after 30 days" in text
     assert "privacy@recipes.example" in text
     assert "words" not in text  # it is closed
@@ -133,6 +133,8 @@ def test_the_page_is_whole_and_escapes(file):
     text = pages.page(read(file))
     assert "As my &lt;phone&gt; has it" in text
     assert "<phone>" not in text
+    assert "<p>diet: vegan, any.</p><p>age: 10 to 20, " in text
+    assert "<p>Answers: anything.</p>" in text
     seen = []
 
     class Reader(HTMLParser):

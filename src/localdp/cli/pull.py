@@ -47,7 +47,7 @@ def command(
         try:
             result = collector.ask("GET", f"/v1/studies/{one['id']}/result")
         except InvalidInputError as error:  # too few reports, or not done
-            note(f"{one['title'] or one['id']}: {error}")
+            note(f"{one['title'] or one['survey'] or one['id']}: {error}")
             continue
         rows += _rows(one, result)
     names = ("study", "survey", "title", "question", "part", "item", *FLAT_COLUMNS, "reports", "notes")

@@ -51,7 +51,7 @@ def notice(surveys: Surveys) -> str:
     asked = [one for one in surveys.surveys if one.state != "closed"]
     parts = [f"## What {surveys.product or 'we'} {'asks' if surveys.product else 'ask'}\n"]
     for one in asked:
-        parts.append(f"- {_question(one)} ({_times(one)}: epsilon {one.study.epsilon:.3g}, at most {_sure(one)}% sure)")
+        parts.append(f"- {_question(one)} ({_times(one)}, at most {_sure(one)}% sure)")
     parts.append(_BLURRED)
     kept = "" if surveys.keep_days is None else f" They are dropped after {surveys.keep_days} days; sums remain."
     contact = f"\n\nQuestions: {surveys.contact}" if surveys.contact else ""
@@ -102,13 +102,17 @@ def _union(items: Sequence[Any]) -> str:
 
 def _section(survey: Survey) -> str:
     label = survey.terms.labels
-    listed = [label.get(text, text) for text in map(_text, survey.study.read_by_people())]
-    shown = ", ".join(map(escape, listed[:50])) + (f", and {len(listed) - 50:,} more" if len(listed) > 50 else "")
-    answers = f"<p>Answers: {shown}.</p>" if listed else "<p>Answers: anything.</p>"
+    questions: Mapping[str, Question] | None = getattr(survey.study, "questions", None)
+    lists = (
+        {"Answers": survey.study.read_by_people()}
+        if questions is None
+        else {label.get(name, name): question.cells.items for name, question in questions.items()}
+    )
+    answers = "".join(f"<p>{escape(name)}: {_listed(items, label)}.</p>" for name, items in lists.items())
     state = {"open": "", "draft": "<p>Not asked yet.</p>", "closed": "<p>Not asked any more.</p>"}[survey.state]
     return (
         f'<section id="{survey.name}"><h2>{escape(_question(survey))}</h2>{state}{answers}'
-        f"<p>Blurred on the device, {_times(survey)}: epsilon {survey.study.epsilon:.3g}. Whoever thought two answers "
+        f"<p>Blurred on the device; {_times(survey)}. Whoever thought two answers "
         f"equally likely can be at most {_sure(survey)}% sure of one of them. Results are shown from "
         f"{max(1, survey.terms.minimum):,} reports on.</p></section>"
     )
@@ -118,8 +122,15 @@ def _question(survey: Survey) -> str:
     return survey.terms.question or survey.terms.title or survey.name
 
 
+def _listed(items: Sequence[Any], label: Mapping[str, str]) -> str:
+    shown = [escape(label.get(text, text)) for text in map(_text, items[:50])]
+    more = [f"and {len(items) - 50:,} more"] if len(items) > 50 else []
+    return ", ".join(shown + more) or "anything"
+
+
 def _times(survey: Survey) -> str:
-    return "asked again for a new answer" if survey.study.asks_again else "asked once"
+    spent = f"epsilon {survey.study.epsilon:.3g}"
+    return f"{spent} for each different answer" if survey.study.asks_again else f"asked once with {spent}"
 
 
 def _sure(survey: Survey) -> int:

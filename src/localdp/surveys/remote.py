@@ -42,9 +42,7 @@ class Collector:
             with build_opener(_NoRedirects).open(request, timeout=_SECONDS) as response:
                 answer = response.read()
         except HTTPError as error:
-            raise InvalidInputError(
-                f"the collector refuses {method} {path.partition('?')[0]}: {_reason(error)}"
-            ) from None
+            raise InvalidInputError(f"the collector refuses: {_reason(error)}") from None
         except URLError as error:
             raise ConnectionError(f"{self.url} does not answer: {error.reason}") from None
         return json.loads(answer) if answer else None
