@@ -40,6 +40,8 @@ def test_from_a_table_to_the_result(survey):
     assert "drawn without looking at the answers" in made.stdout
     assert "2,000 reports" in run("privatize", "people.csv", "-p", "survey.json", "-o", "r.ldp", cwd=survey).stdout
     assert "2,000 reports" in run("aggregate", "r.ldp", "-p", "survey.json", "-o", "c.agg", cwd=survey).stdout
+    said = run("estimate", "c.agg", cwd=survey).stderr
+    assert "what is missing to 100% gave no answer: `--table diet` shows how many" in said
     rows = json.loads(run("estimate", "c.agg", "--json", cwd=survey).stdout)
     shares = {(row["question"], row["answer"]): row["share"] for row in rows}
     assert abs(shares["diet", "vegan"] - 0.75) < 0.1
@@ -48,10 +50,12 @@ def test_from_a_table_to_the_result(survey):
     assert (len(table), table[4]["diet"], table[4]["stars"]) == (10, "vegan", "5")
     turned = run("estimate", "c.agg", "--table", "stars,diet", "-o", "-", cwd=survey).stdout
     assert turned == (survey / "t.csv").read_text()
+    (survey / "short.toml").write_text('questions = { diet = ["vegan", "any"] }')
     for arguments, words in (
         (("aggregate", "r.ldp", "r.ldp", "-p", "survey.json", "-o", "d.agg"), "the same people count once"),
         (("aggregate", "r.ldp", "-p", "survey.json", "-o", "d.agg", "--engine", "dask"), "on this machine"),
         (("estimate", "c.agg", "--table", "diet,likes"), "--table is one of"),
+        (("plan", "--questionnaire", "short.toml", "-o", "x.json"), "epsilon is missing"),
         (("estimate", "c.agg", "--ordered"), "estimated together"),
         (("estimate", "c.agg", "--level", "0.5"), "with intervals of 90%"),
         (("estimate", "c.agg", "--summary"), "estimated together"),

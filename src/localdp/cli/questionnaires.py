@@ -135,7 +135,10 @@ def tables_in(path: Path, wanted: str | None) -> tuple[Table, tuple[str, ...]] |
         return None
     result = QuestionnaireAggregate.from_bytes(data, name=str(path)).calibrate()
     if wanted is None:
-        return result.table(), result.notes
+        survey = result.survey
+        apart = [name for name, one in survey.questions.items() if survey.form[name].cells.size > one.cells.size]
+        silent = f"what is missing to 100% gave no answer: `--table {apart[0]}` shows how many" if apart else ""
+        return result.table(), (*result.notes, *filter(None, [silent]))
     tables = result.tables()
     turned = ",".join(reversed(wanted.split(",")))
     wanted = turned if turned in tables else wanted

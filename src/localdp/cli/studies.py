@@ -52,7 +52,8 @@ def command(
     if action == "delete":
         found = collector.ask("GET", path)
         if not yes:
-            typer.confirm(f"Delete {found['title'] or found['survey'] or found['id']} and all its reports for good?", abort=True)
+            name = found["title"] or found["survey"] or found["id"]
+            typer.confirm(f"Delete {name} and all its reports for good?", abort=True)
         collector.ask("DELETE", path)
         typer.echo(f"{found['id']}: deleted")
         return
@@ -86,7 +87,8 @@ def _list(studies: list[dict[str, Any]], as_json: bool) -> None:
     for one in studies:
         reports = sum(part["reports"] for part in one["parts"])
         of = f" (trial of {one['trial_of']})" if one["trial_of"] else ""
-        line = f"{one['id']}  {one['state']:8} {one['kind']:14} {reports:>10,} reports  {one['title'] or one['survey']}{of}"
+        name = one["title"] or one["survey"]
+        line = f"{one['id']}  {one['state']:8} {one['kind']:14} {reports:>10,} reports  {name}{of}"
         print(printable(line, 300))
 
 

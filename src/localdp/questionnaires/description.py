@@ -30,8 +30,12 @@ def described(description: Any) -> Questionnaire:
     >>> described({"questions": {"tea": ["yes", "no"], "stars": {"low": 1, "high": 5}}, "epsilon": 1.0})
     <Questionnaire ...: 2 questions, 2 parts, epsilon 1>
     """
-    if not isinstance(description, Mapping) or not {"questions", "epsilon"} <= set(description):
-        raise InvalidInputError('a questionnaire is described by "questions" and "epsilon", and perhaps "cross"')
+    missing = [name for name in FIELDS[:2] if not isinstance(description, Mapping) or name not in description]
+    if missing:
+        raise InvalidInputError(
+            'a questionnaire is described by "questions" and "epsilon", and perhaps "cross", "users" and "name": '
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
     unknown = [name for name in description if name not in FIELDS]
     if unknown:
         raise InvalidInputError(f"{unknown[0]!r:.60} is not part of a questionnaire; there are {', '.join(FIELDS)}")
