@@ -78,6 +78,13 @@ def test_a_copy_asks_exactly_the_same(plain):
         assert one == other
 
 
+def test_a_trial_of_a_study_without_a_title_is_named_by_its_question(plain):
+    for told, title in (({"name": "a", "question": "What?"}, "Trial: What?"), ({"survey": "drinks"}, "Trial: drinks")):
+        study = plain.ask("POST", "/v1/studies", json={**KINDS["plan"], "title": "", **told})
+        assert study.status_code == 201, study.text
+        assert copied(plain, study.json(), "trial")["title"] == title
+
+
 def test_the_same_name_is_the_same_copy(plain):
     study = made(plain)
     first = copied(plain, study, "trial", name="monday")

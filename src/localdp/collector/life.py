@@ -67,7 +67,8 @@ class Life:
         own = {term: value for term, value in asdict(kept.terms).items() if term in (*TERMS, "automatic")}
         changed: dict[str, Any] = {"opens": None, "closes": None, "draft": False, "survey": ""}
         if what == TRIAL:
-            changed |= {"title": f"Trial: {kept.terms.title}"[:200], "minimum": 1}
+            called = kept.terms.title or kept.terms.question or kept.terms.survey or kept.fingerprint[:16]
+            changed |= {"title": f"Trial: {called}"[:200], "minimum": 1}
         body = {**own, "segments": list(kept.terms.segments), **changed, **given}
         origin: dict[str, Any] = {f"{what}_of": kept.name}
         terms = replace(terms_of(study, body), **origin)
