@@ -127,7 +127,7 @@ print(urllib.request.urlopen(upload).read().decode())
 }
 
 const NOTES = {
-  Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. For a site that knows the answer itself, take “Web”.",
+  Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. To ask one question once a week, write every=\"week\" into the element. For a site that knows the answer itself, take “Web”.",
   Web: "Put this into a page. The browser remembers that it has answered, and sends when there is a network. One file is loaded, and its hash is checked.",
   Python: "Install with pip install . in a clone of localdp's repository. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it. Every run sends one more; to be counted once, use localdp report with --upload and --once.",
