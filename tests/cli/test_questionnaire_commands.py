@@ -38,10 +38,15 @@ def survey(tmp_path):
 def test_from_a_table_to_the_result(survey):
     made = run("plan", "--questionnaire", "survey.toml", "-o", "survey.json", cwd=survey)
     assert "drawn without looking at the answers" in made.stdout
-    assert "2,000 reports" in run("privatize", "people.csv", "-p", "survey.json", "-o", "r.ldp", cwd=survey).stdout
+    privatized = run("privatize", "people.csv", "-p", "survey.json", "-o", "r.ldp", cwd=survey)
+    assert ("2,000 reports" in privatized.stdout, privatized.stderr) == (True, "")
     assert "2,000 reports" in run("aggregate", "r.ldp", "-p", "survey.json", "-o", "c.agg", cwd=survey).stdout
     said = run("estimate", "c.agg", cwd=survey).stderr
     assert "what is missing to 100% gave no answer: `--table diet` shows how many" in said
+    people = (survey / "people.csv").read_text()
+    (survey / "capitals.csv").write_text(people.replace("vegan", "Vegan"))
+    warned = run("privatize", "capitals.csv", "-p", "survey.json", "-o", "w.ldp", cwd=survey).stderr
+    assert "WARNING: nearly all values of 'diet' count as 'no answer'" in warned.replace("\n", " ")
     rows = json.loads(run("estimate", "c.agg", "--json", cwd=survey).stdout)
     shares = {(row["question"], row["answer"]): row["share"] for row in rows}
     assert abs(shares["diet", "vegan"] - 0.75) < 0.1

@@ -93,9 +93,11 @@ def test_what_was_not_asked_says_what_to_do(result):
         result["sex", "stars"]
     with pytest.raises(InvalidInputError, match="there is no question 'age'"):
         result["age"]
+    with pytest.raises(InvalidInputError, match="of one question or of two different ones"):
+        result.association("sex", "sex")
     with pytest.raises(InvalidInputError, match="the question itself"):
         result["sex"].given(sex="m")
-    with pytest.raises(ldp.errors.UnknownItemError):
+    with pytest.raises(ldp.errors.UnknownItemError, match="'meat' is no answer to 'diet': the answers are 'vegan'"):
         result["stars"].given(diet="meat")
     with pytest.raises(InvalidInputError, match="only tables of a questionnaire"):
         ldp.Plan(2, epsilon=1.0).simulate([5, 5]).estimate().calibrate().given(diet="vegan")

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from localdp.plan import Plan, Reports
 
 UNKNOWN = ("fail", "drop")
-NEARLY_ALL = 0.9
-"""If more than this share of the values is dropped, the exit code is `HARDLY_OF_USE`."""
-FEW = 20
-"""With fewer values nothing is said of the catch-all, because it would tell what a single person holds."""
 HARDLY_OF_USE = 3
+"""The exit code if nearly all values were dropped."""
 
 
 def command(
@@ -113,7 +110,7 @@ def command(
     if items:
         few = "1 item was" if items == 1 else f"{items:,} items were"
         note(f"{few} left out of the sets, because the plan does not list {'it' if items == 1 else 'them'}.")
-    if made >= FEW and elsewhere > NEARLY_ALL * made:
+    if questionnaires.too_many(elsewhere, made):
         note(
             f"WARNING: nearly all values count as {shared.domain.other!r:.40}, because the plan does not list them. "
             "This is probably the wrong column or the wrong plan."
@@ -151,6 +148,6 @@ def _say_dropped(dropped: int, total: int) -> None:
         f"{'it' if one else 'them'}. Whoever sees that a user sent no report knows that their value is not in the "
         "plan, whatever epsilon is. A plan with a catch-all (localdp plan --other) hides that too."
     )
-    if dropped > NEARLY_ALL * total:
+    if dropped > questionnaires.NEARLY_ALL * total:
         note("WARNING: nearly all values were dropped. This is probably the wrong column or the wrong plan.")
         raise typer.Exit(HARDLY_OF_USE)

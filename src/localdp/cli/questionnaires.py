@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 REPORTS = ".ldp"
 """The extension of a file with the reports of a questionnaire."""
+NEARLY_ALL = 0.9
+"""If more than this share of the values is not listed, somebody has probably made a mistake."""
+FEW = 20
+"""With fewer values nothing is said of the catch-all, because it would tell what a single person holds."""
 
 
 def write_form(described: Path, out: Path, force: bool) -> None:
@@ -63,7 +67,7 @@ def privatize(values: Path, survey: Questionnaire, out: Path, header: bool | Non
     import typer
 
     from localdp import files
-    from localdp.cli.output import check_inputs
+    from localdp.cli.output import check_inputs, note
     from localdp.formats.atomic_write import atomic_write, check_writable
 
     _check_extension(out)
@@ -77,6 +81,21 @@ def privatize(values: Path, survey: Questionnaire, out: Path, header: bool | Non
     with atomic_write(out, replace=force) as unfinished:
         unfinished.write_bytes(reports.to_bytes())
     typer.echo(f"{out}: {len(reports):,} reports in {len(reports.by_part)} parts, epsilon {survey.epsilon:g}")
+    for name, question in survey.form.items():
+        answers = [answer for answer in table[name] if answer is not None]
+        cells = question.cells
+        if question.layout != "sets" and answers:
+            unlisted = int((question.read(answers).one_each() == cells.other_index).sum())
+            if too_many(unlisted, len(answers)):
+                note(
+                    f"WARNING: nearly all values of {name!r:.60} count as {cells.other!r:.40}, because the "
+                    "questionnaire does not list them. Compare the spelling, also capital letters."
+                )
+
+
+def too_many(unlisted: int, values: int) -> bool:
+    """Whether so many values are not listed that the column, the plan or the spelling is probably wrong."""
+    return values >= FEW and unlisted > NEARLY_ALL * values
 
 
 def _typed(question: Any, value: Any) -> Any:

@@ -21,7 +21,7 @@ def period_of(every: str | None, moment: float | None = None) -> int:
     if every is None:
         return 0
     if every not in EVERY:
-        raise InvalidInputError(f"every is one of {', '.join(EVERY)}, not {every!r:.60}")
+        raise InvalidInputError(f"a period is one of {', '.join(EVERY)}, not {every!r:.60}")
     now = time.time() if moment is None else moment
     if every in ("day", "week"):
         day = int(now // _DAY)

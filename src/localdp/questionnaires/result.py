@@ -11,7 +11,7 @@ import numpy as np
 
 from localdp.calibrate.base import Quantity
 from localdp.domain import Domain
-from localdp.errors import InvalidInputError
+from localdp.errors import InvalidInputError, UnknownItemError
 from localdp.estimate.calibrated import Calibrated
 from localdp.estimate.frequencies import INTERVALS
 from localdp.estimate.in_survey import InSurvey
@@ -29,7 +29,7 @@ from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, Drawn
 from localdp.questions import Question
 from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
-from localdp.validation import checked_level
+from localdp.validation import checked_level, shown
 
 if TYPE_CHECKING:
     from localdp.questionnaires.questionnaire import Questionnaire
@@ -78,7 +78,9 @@ class QuestionnaireResult(Tabular, Frozen):
         if len(names) == 1:
             return self._one(names[0])
         if len(names) != 2 or names[0] == names[1]:
-            raise InvalidInputError(f"a table is of one question or of two, not of {len(names)}: result['diet', 'age']")
+            raise InvalidInputError(
+                f"a table is of one question or of two different ones, such as result['diet', 'age'], not of {names}"
+            )
         return self._joint(names[0], names[1])
 
     def association(self, one: str, other: str, level: float = INTERVALS) -> Association:
@@ -268,7 +270,7 @@ class _Member(InSurvey):
         if name == own:
             raise InvalidInputError(f"{name!r:.60} is the question itself: give an answer to another one")
         best, draws = self.result.whole_table(name, own)
-        chosen = _chosen(self.result.survey.questions[name], answer)
+        chosen = _chosen(name, self.result.survey.questions[name], answer)
         some, drawn = best[chosen].sum(axis=0), draws[:, chosen].sum(axis=1)
         share, shares = float(some.sum()), drawn.sum(axis=1, keepdims=True)
         people = max(1, round(self.result.n * share))
@@ -276,10 +278,14 @@ class _Member(InSurvey):
         return self.result._made(some / share, drawn / np.maximum(shares, 1e-300), declared, (own,), people)
 
 
-def _chosen(question: Question, answer: Any) -> Places:
+def _chosen(name: str, question: Question, answer: Any) -> Places:
     """The cells of an answer, or of several."""
     several = answer if isinstance(answer, list | tuple | range | set | np.ndarray) else [answer]
-    return np.unique(question.read(list(several)).one_each()).astype(np.intp)
+    try:
+        return np.unique(question.read(list(several)).one_each()).astype(np.intp)
+    except UnknownItemError:
+        known = ", ".join(map(repr, question.cells.items))
+        raise UnknownItemError(f"{shown(answer)} is no answer to {name!r:.60}: the answers are {known:.300}") from None
 
 
 def _prior_of(frequencies: Vector, noise: NoiseByItem, n: int) -> FittedPrior:
