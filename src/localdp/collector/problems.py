@@ -47,7 +47,7 @@ def not_found() -> Problem:
 
 def unknown_plan(study: str | None = None) -> Problem:
     """There is no such plan here; perhaps there is a study with this name."""
-    detail = "this collector has no such plan: name it by its fingerprint, in hex digits"
+    detail = "this collector has no such plan: name it by its fingerprint, in hex digits, or the first 16 of them"
     if study is not None:
         detail = f"this is the name of a study, and not the fingerprint of a plan: ask for /v1/studies/{study}"
     return Problem(404, "no-such-plan", detail)
