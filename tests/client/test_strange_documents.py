@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -78,3 +79,10 @@ def test_a_strange_document_of_a_part_is_a_typed_error_and_spends_nothing_or_onc
             refused += 1
     assert refused > 50
     assert client.spent in (0, study.epsilon)
+
+
+@pytest.mark.parametrize("inside", ["{bad", "[" * 100_000, '{"a":1,"a":2}', "\ud800"], ids=["cut", "deep", "twice", "half"])
+def test_a_sealed_text_that_is_no_saved_study_is_a_typed_error(tmp_path, inside):
+    digest = hashlib.sha256(inside.encode(errors="replace")).hexdigest()
+    with pytest.raises(LocalDPError):
+        ldp.Client(f"{digest}\n{inside}\n", store=tmp_path)
