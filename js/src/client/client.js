@@ -131,7 +131,7 @@ export class Client {
     if (!(named && (await isFetched("force-cache"))) && !(await isFetched("no-store"))) {
       throw isDelivered(answer.status)
         ? new PlanMismatchError(`there is another plan at ${place}`)
-        : new LocalDPError(`${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
+        : new LocalDPError(`the plan ${place} cannot be loaded: ${inWords(answer)}`, "no-plan");
     }
     return new Client(answer.text, { upload: url.origin, ...options });
   }
