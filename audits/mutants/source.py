@@ -370,8 +370,8 @@ RELATIVES = (
         "an answer that was not paid for",
         "A device that was stopped before it paid for its answer in a discovery releases it without paying.",
         "client/one_answer.py",
-        "            self._budget.pay(self._digest, self._epsilon)\n            return known",
-        "            return known",
+        "        else:\n            self._budget.pay(self._digest, self._epsilon)\n",
+        "",
         _LOSSES + "test_a_device_that_is_stopped_at_any_write_releases_one_report",
     ),
 )

@@ -23,7 +23,7 @@ import { hmac, joined } from "./sha256.js";
  * @param {string} fingerprint of the plan or of the study, in hex
  */
 export function deviceKeys(secret, fingerprint) {
-  if (secret.length !== 32) throw new InvalidInputError(`the secret of a device has 32 bytes, not ${secret.length}`);
+  if (secret.length !== 32) throw new InvalidInputError("the secret of a device has 32 bytes");
   const plan = fromHex(fingerprint);
   /**
    * @param {string} label

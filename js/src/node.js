@@ -5,8 +5,8 @@
 //
 // A change writes the record beside its place, flushes it to the disk, and then links it to the next number. Of several
 // processes that try this at the same time one succeeds; the others find the number taken, read again and try again. So there is
-// no lock that a killed process could leave behind. Old numbers are removed afterwards, except for the last few: a process that
-// was slow between reading and writing must find out that it was. The folder is flushed after the link, and once more by whoever
+// no lock that a killed process could leave behind. Old numbers are removed afterwards, except for the last few, which are emptied: a
+// process that was slow between reading and writing must find out that it was, and what was forgotten must be gone. The folder is flushed after the link, and once more by whoever
 // finds a record of another process, which may have been killed in between.
 //
 // Whoever knows the secret of a device can read its reports, so the folder and every record must belong to the user that runs
@@ -16,7 +16,7 @@
 // epsilon anew. (The first record of a device is linked before any other is written.)
 
 /// <reference types="node" />
-import { chmod, link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
+import { chmod, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 const MOST_ATTEMPTS = 1_000;
@@ -48,6 +48,7 @@ export function fileStore(folder) {
         const newest = numbers.at(-1) ?? 0;
         const before = newest ? await contentOf(join(folder, `${name}.${newest}`)) : undefined;
         if (newest && !before) continue; // removed, because a newer one was written meanwhile
+        if (before?.length === 0 && (await numbersOf(folder, name)).at(-1) !== newest) continue; // emptied, for the same reason
         if (!newest && name === DEVICE && (await readdir(folder)).some((file) => OF_A_DEVICE.test(file))) {
           if ((await numbersOf(folder, name)).length) continue; // another process is making the device at this moment
           throw new Error(
@@ -91,6 +92,7 @@ async function isWritten(folder, name, number, bytes) {
   const numbers = await numbersOf(folder, name);
   if (numbers.at(-1) !== number) return false;
   await removeOld(folder, name, numbers.slice(0, -KEPT));
+  if (numbers.length > 1) await empty(join(folder, `${name}.${numbers.at(-2)}`));
   return true;
 }
 
@@ -203,6 +205,20 @@ async function flushFolder(folder) {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/**
+ * Put an empty file in the place of an old record. Whoever reads it at this moment reads it to its end.
+ * @param {string} path
+ */
+async function empty(path) {
+  const unfinished = `${path.slice(0, path.lastIndexOf("."))}.${crypto.randomUUID()}~`;
+  try {
+    await (await open(unfinished, "wx", 0o600)).close();
+    await rename(unfinished, path);
+  } catch {
+    await unlink(unfinished).catch(() => {}); // a full disk, or Windows while somebody reads it
   }
 }
 

@@ -40,5 +40,6 @@ export const MOST_REMEMBERED = 256; // permanent responses in memory; others are
 export const MOST_KEPT_ALIVE = 60_000; // bytes; browsers let requests of up to 64 KiB outlive their page
 export const MOMENT = 100; // milliseconds; bringing the copies of localStorage up to date takes one or two
 export const DEADLINE = 10_000; // milliseconds for one upload
+export const LONGEST_TEXT = 2 ** 24; // characters of what a server says
 export const DAY = 86_400_000; // milliseconds
 export const LAST_WORDING = 999; // a longer number, sent in the clear, could tell one visitor from all others

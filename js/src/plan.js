@@ -115,7 +115,7 @@ export class Plan {
   permanent(held, words) {
     if (!(this.setSize ? isSet(held, this.size) : isWhole(held, 0, this.size - 1))) {
       throw new InvalidInputError(
-        `indices are whole numbers below ${this.size}, in ascending order`,
+        `indices are whole numbers below ${this.size}`,
       );
     }
     return this.#mechanism._permanent(held, words);
@@ -217,12 +217,12 @@ const bare = (plan) => canonical({ ...plan, domain: "domain" in plan });
  */
 function read(document, text) {
   if (!isObject(document) || document.format !== FORMAT) {
-    throw new PlanError(`this is not a plan: it has no "format": "${FORMAT}"`);
+    throw new PlanError(`this is not a plan: it is not ${FORMAT}`);
   }
   const { domain, mechanism, derived } = derive(document);
   const { question, mechanism: name, set_size: setSize } = /** @type {any} */ (document);
   if (bare(derived) !== bare(document) || (setSize && question)) {
-    throw new PlanError("this plan was altered: it is not what its domain, mechanism and epsilon give");
+    throw new PlanError("this plan was altered: it is not what its epsilon gives");
   }
   return new Plan(text, domain, name, mechanism, setSize);
 }

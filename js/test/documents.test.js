@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { canonical } from "../src/canonical_json.js";
+import { request } from "../src/client/upload.js";
 import { Client, memoryStore } from "../src/index.js";
 import { fingerprintOf } from "../src/sha256.js";
 import { discovery } from "../src/studies/discovery.js";
@@ -86,6 +87,29 @@ test("a questionnaire has not so many questions or parts that reading it stops a
   for (const [questions, parts] of [[101, 101], [1, 1001], [1, 0]]) {
     assert.throws(() => readStudy(form(questions, parts), {}), { code: "bad-plan" });
   }
+});
+
+test("a questionnaire has not so many cells that reading it stops a page: a short document can have millions", () => {
+  const form = (questions, parts, high) => canonical({
+    epsilon: 2, format: "localdp-questionnaire/1", name: "",
+    parts: Array.from({ length: parts }, (_, i) => ({ asks: [`q${i % questions}`], mechanism: "grr", places: 1 })),
+    questions: Array.from({ length: questions }, (_, i) => ({ name: `q${i}`, question: { high, low: 1, name: "scale", step: 1 } })),
+  });
+  assert.equal(readStudy(form(15, 15, 2 ** 16), {})._places, 15);
+  for (const [questions, parts] of [[100, 1], [1, 1000], [100, 1000]]) {
+    assert.throws(() => readStudy(form(questions, parts, 2 ** 16), {}), { code: "bad-plan" });
+  }
+  const numbered = canonical({ epsilon: 2, format: "localdp-questionnaire/1", name: "", parts: [{ asks: ["q"], mechanism: "grr", places: 1 }], questions: [{ domain: { size: 2 ** 26 }, name: "q" }] });
+  assert.throws(() => readStudy(numbered, {}), { code: "bad-plan" }); // the element lists them
+});
+
+test("of what a server says, no more is read than a document can have", async (t) => {
+  let sent = 0;
+  const endless = { pull: (/** @type {any} */ to) => to.enqueue(new Uint8Array((sent += 2 ** 20) && 2 ** 20).fill(32)) };
+  t.mock.method(globalThis, "fetch", async () => new Response(new ReadableStream(endless)));
+  const { text } = await request("http://localhost:9", {});
+  assert.equal(text.length, 2 ** 24);
+  assert.ok(sent < 2 ** 25);
 });
 
 test("a book has no symbols so long that the time to try them tells the length of a text", () => {

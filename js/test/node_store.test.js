@@ -225,6 +225,46 @@ test("an owner can have answers forgotten also where the record of the device is
   assert.deepEqual([await client.optedOut(), await client.waiting()], [true, 0]);
 });
 
+test("what an owner had forgotten is in no file of the folder", async () => {
+  const folder = newFolder();
+  const client = new Client(PLAN, { store: fileStore(folder), upload: server(503, 503) });
+  const told = () => readdirSync(folder).filter((file) => /"body":"|"last":"|\["[0-9a-f]{32}",/.test(readFileSync(join(folder, file), "latin1")));
+  await client.sendOnce("tea");
+  await client.send("coffee");
+  client.close();
+  assert.equal(told().length, 2);
+  await client.forget();
+  assert.deepEqual(told(), []);
+});
+
+test("a record that is emptied while somebody looks for it is looked for again, and the newest one is never taken for old", async () => {
+  const folder = newFolder();
+  const store = fileStore(folder);
+  const write = (/** @type {string} */ text) => store.change("thing", () => new TextEncoder().encode(text));
+  await write("first");
+  const real = promises.readdir;
+  let turn = 0;
+  promises.readdir = async (...given) => {
+    const found = await real(...given);
+    if (turn++ === 0) await fileStore(folder).change("thing", () => new TextEncoder().encode("second"));
+    return found;
+  };
+  syncBuiltinESMExports();
+  const read = async () => {
+    let found;
+    await store.change("thing", (bytes) => void (found = new TextDecoder().decode(bytes)));
+    return found;
+  };
+  try {
+    assert.equal(await read(), "second");
+  } finally {
+    promises.readdir = real;
+    syncBuiltinESMExports();
+  }
+  writeFileSync(join(folder, "thing.2"), ""); // the disk has lost it
+  assert.equal(await read(), "");
+});
+
 test("what a killed process left is removed after a while", async () => {
   const folder = newFolder();
   const client = new Client(PLAN, { store: fileStore(folder) });

@@ -219,6 +219,26 @@ for (const way of ["forget", "optOut"]) {
   });
 }
 
+for (const [what, plan, value, turn] of [["a plan", CHAIN, "tea", 1], ["a study", STUDY, { diet: "vegan" }, 2]]) {
+  test(`nothing is kept of an answer to ${what} that is made while another page opts out`, async () => {
+    const store = openStore();
+    const other = new Client(PLAN, { store });
+    let turns = 0;
+    const upload = server();
+    const slow = {
+      async change(name, update) {
+        await store.change(name, update);
+        if (name === "device" && ++turns === turn) await other.optOut(); // just before the answer is written
+      },
+    };
+    const client = new Client(plan, { store: slow, upload });
+    await client.sendOnce(value);
+    const kept = JSON.parse(new TextDecoder().decode(store.records.get("diary").slice(8, -32)));
+    assert.deepEqual([kept.out, upload.seen.length, await client.waiting()], [true, 0, 0]);
+    assert.deepEqual(["body", "last"].filter((name) => name in kept.answers[client.fingerprint]), []);
+  });
+}
+
 test("forget removes what waits under every plan that this device has sent to, also by `send`", async () => {
   const store = openStore();
   for (const plan of [PLAN, CHAIN]) await new Client(plan, { store, upload: server(503) }).send("tea");

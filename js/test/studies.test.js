@@ -224,3 +224,15 @@ test("a questionnaire without parts is refused", () => {
   const empty = canonical({ ...JSON.parse(FORM), parts: [] });
   assert.throws(() => new Client(empty, { store: memoryStore() }), { code: "bad-plan" });
 });
+
+test("an answer that waits stays there if nobody knows any more to which part it belongs", async (t) => {
+  const store = storeOf(given.secret);
+  t.mock.method(globalThis, "fetch", async (url) => new Response("", { status: url.includes("/parts/undefined/") ? 404 : 503 }));
+  const client = new Client(FORM, { store, upload: "http://localhost:9" });
+  assert.equal((await client.sendOnce(given.answers)).waiting, 1);
+  client.close();
+  const without = { change: (name, update) => store.change(name === "diary" ? "another" : name, update) };
+  t.mock.method(Date, "now", () => 4e12); // the pause is over
+  const { waiting, trouble } = await new Client(FORM, { store: without, upload: "http://localhost:9" }).flush();
+  assert.deepEqual([waiting, trouble], [1, "the server answered 404"]);
+});

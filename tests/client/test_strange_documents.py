@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 
 import localdp as ldp
-from localdp.errors import LocalDPError
+from localdp.errors import LocalDPError, PlanError
 from localdp.formats import canonical_json
 
 FORM = ldp.Questionnaire({"diet": ldp.Choice(["vegan", "meat"]), "age": ldp.Scale(0, 10)}, 2.0, cross=[("diet", "age")])
@@ -78,3 +79,37 @@ def test_a_strange_document_of_a_part_is_a_typed_error_and_spends_nothing_or_onc
             refused += 1
     assert refused > 50
     assert client.spent in (0, study.epsilon)
+
+
+@pytest.mark.parametrize(
+    "inside", ["{bad", "[" * 100_000, '{"a":1,"a":2}', "\ud800"], ids=["cut", "deep", "twice", "half"]
+)
+def test_a_sealed_text_that_is_no_saved_study_is_a_typed_error(tmp_path, inside):
+    digest = hashlib.sha256(inside.encode(errors="replace")).hexdigest()
+    with pytest.raises(LocalDPError):
+        ldp.Client(f"{digest}\n{inside}\n", store=tmp_path)
+
+
+def test_a_short_questionnaire_with_millions_of_cells_is_refused_before_they_are_made(tmp_path, monkeypatch):
+    made = []
+    read = ldp.Scale.from_details.__func__
+    counted = classmethod(lambda kind, details: made.append(1) or read(kind, details))
+    monkeypatch.setattr(ldp.Scale, "from_details", counted)
+
+    def document(questions):
+        scale, places = {"name": "scale", "low": 0, "high": 65_535, "step": 1}, (1 << 20) // questions
+        return canonical_json.dumps(
+            {
+                "epsilon": 2,
+                "format": "localdp-questionnaire/1",
+                "name": "",
+                "parts": [{"asks": [f"q{i}"], "mechanism": "grr", "places": places} for i in range(questions)],
+                "questions": [{"name": f"q{i}", "question": scale} for i in range(questions)],
+            }
+        )
+
+    ldp.Client(document(4), store=tmp_path)
+    made.clear()
+    with pytest.raises(PlanError):
+        ldp.Client(document(64), store=tmp_path)
+    assert len(made) == 16

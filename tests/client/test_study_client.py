@@ -142,6 +142,29 @@ def test_paid_and_lost_is_refused(study, values, tmp_path):
         client.report(values[0], study.round.to_json())
 
 
+def test_an_answer_that_is_forgotten_before_it_is_paid_for_is_not_given_beside_another(study, values, tmp_path):
+    document = study.round.to_json()
+    client = device(study, tmp_path)
+    budget, pay = client._budget, client._budget.pay
+
+    def killed(*_, before):
+        before()
+        raise KeyboardInterrupt
+
+    def forgotten_meanwhile(*arguments):
+        other = ldp.Client(study, store=client._store.folder)
+        other.forget()
+        given.append(other.report(values[1], document))
+        pay(*arguments)
+
+    given = []
+    budget.pay = killed
+    with pytest.raises(KeyboardInterrupt):
+        client.report(values[0], document)
+    budget.pay = forgotten_meanwhile
+    assert [client.report(values[0], document)] == given
+
+
 def test_an_answer_without_a_record_is_not_a_new_device(study, values, tmp_path):
     client = device(study, tmp_path)
     client.report(values[0], study.round.to_json())

@@ -103,3 +103,23 @@ def test_the_snippets_for_programs_send_reports(collector, plan, texts, name, mo
         subprocess.run(command, cwd=tmp_path, check=True, timeout=180, env={**os.environ, "PATH": path})  # noqa: S603
 
     _one_more(collector, plan, send, more)
+
+
+def test_the_snippets_of_a_study_name_what_devices_check(chromium, collector, tmp_path):
+    """With the id of the study alone, a collector could serve every device another one, and be answered by it."""
+    asked = {"diet": {"items": ["vegan", "any"]}, "age": {"low": 1, "high": 9}}
+    made = collector.ask("POST", "/v1/studies", json={"kind": "questionnaire", "questions": asked, "epsilon": 2}).json()
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{collector.url}/#/questionnaire/{made['id']}/send")
+    sign_in(page, collector.tokens["read"])
+    for name in ("Question", "Web", "Python"):
+        page.get_by_role("tab", name=name).click()
+        text = page.locator("pre code").inner_text()
+        assert made["fingerprint"] in text
+        assert made["id"] not in text
+    context.close()
+    for snippet, reports in ((text.replace(f'"{made["fingerprint"]}"', '"another"'), 0), (text, 1)):
+        done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, timeout=180)  # noqa: S603
+        parts = collector.ask("GET", f"/v1/studies/{made['id']}").json()["parts"]
+        assert (done.returncode == 0, sum(part["reports"] for part in parts)) == (bool(reports), reports)

@@ -211,7 +211,10 @@ export class Client {
   /** Try to send what is waiting, unless a pause after a failure is not over yet. */
   async flush() {
     this.#neededUpload();
-    const done = await this.#parts._outbox.flush(async () => this.#way(await this.#answers.route()), () => this.optedOut());
+    const forgetIfOut = async () => {
+      if (await this.optedOut()) await this.forget(); // the tab in which its owner opted out could not remove what was made after that
+    };
+    const done = await this.#parts._outbox.flush(async () => this.#way(await this.#answers.route()), forgetIfOut);
     clearTimeout(this.#timer);
     if (done.waiting && !this.#closing.signal.aborted) {
       this.#timer = setTimeout(this.#flushQuietly, 1000 * done.pause + 1);

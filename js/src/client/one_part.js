@@ -89,7 +89,7 @@ export class OnePart {
   async route() {
     const { fingerprint } = this.#study;
     const { answers } = await this.#parts._diary.read();
-    return `/v1/studies/${fingerprint}/parts/${answers[fingerprint].part}/reports`;
+    return `/v1/studies/${fingerprint}/parts/${answers[fingerprint]?.part}/reports`;
   }
 
   async #keys() {
@@ -136,7 +136,7 @@ export class OnePart {
     if (!entry?.body) {
       throw new StoreError("this device has paid for an answer that is gone; a second one would spend epsilon anew");
     }
-    if (entry.part !== part._fingerprint) throw new PlanMismatchError("this device has answered another document, and answers once");
+    if (entry.part !== part._fingerprint) throw new PlanMismatchError("this device has answered another document");
     await device.pay(() => digest, epsilon);
     return /** @type {import("./diary.js").Entry & { body: string }} */ (entry);
   }

@@ -94,12 +94,12 @@ export class Outbox {
    * Try to send every waiting report once, until one of them fails for now or all are gone.
    * @param {() => Promise<import("./upload.js").Upload>} way what to send with. It is asked for when a report is there: another call may
    *   put the first one there while this one waits its turn
-   * @param {() => Promise<boolean>} isOut whether the owner of the device has opted out: then nothing is sent
+   * @param {() => Promise<void>} forgetIfOut removes what waits if the owner of the device has opted out
    * @returns {Promise<Delivery>}
    */
-  flush(way, isOut) {
+  flush(way, forgetIfOut) {
     return inTurn(`localdp ${this.#name}`, async () => {
-      if (await isOut()) await this.empty();
+      await forgetIfOut();
       let box = await this.#change((_, damaged) => damaged);
       /** @type {Delivery} */
       const done = { delivered: 0, waiting: 0, pause: secondsLeft(box.pause), dropped: this.#lost.splice(0), trouble: "", asked: true };

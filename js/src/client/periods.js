@@ -20,7 +20,7 @@ const NUMBERS = {
  */
 export function periodOf(every, time = Date.now()) {
   if (every === undefined) return 0;
-  if (!Object.hasOwn(NUMBERS, every)) throw new InvalidInputError(`every is "day", "week", "month" or "year", not ${every}`);
+  if (!Object.hasOwn(NUMBERS, every)) throw new InvalidInputError(`every is day, week, month or year, not ${every}`);
   return NUMBERS[every](time);
 }
 

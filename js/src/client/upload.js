@@ -8,7 +8,7 @@
 // cookies and no referrer are sent, and redirections are not followed.
 
 import { InvalidInputError } from "../errors.js";
-import { DEADLINE, MOST_KEPT_ALIVE } from "../numbers.js";
+import { DEADLINE, LONGEST_TEXT, MOST_KEPT_ALIVE } from "../numbers.js";
 
 /**
  * What a server said: its status (0 if there was no answer), for how many seconds it wants to be left alone, and its words.
@@ -105,13 +105,24 @@ export async function request(url, options) {
     return { status: 0, text: "", detail: `${error}; ${cause(url)}` };
   }
   const { status } = response;
-  const text = await response.text().catch(() => "");
+  const text = await textOf(response).catch(() => "");
   // A Retry-After that is a date is not obeyed, because clocks of devices are often wrong.
   const retryAfter = Number(response.headers.get("Retry-After")) || 0;
   if (!status || (status >= 300 && status < 400)) { // browsers give a redirection the status 0
     return { status: 0, text: "", detail: `${url} is redirected: give the address that it leads to` };
   }
   return { status, retryAfter, text, detail: isDelivered(status) ? "" : said(text) };
+}
+
+/**
+ * What a server says, as far as it is read: it must not fill the memory.
+ * @param {any} response
+ */
+async function textOf({ body }) {
+  let text = "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part; !(part = await reader.read()).done && text.length < LONGEST_TEXT; ) text += part.value;
+  return text;
 }
 
 /**
@@ -133,5 +144,5 @@ function said(text) {
  */
 const cause = (url) =>
   globalThis.location?.protocol === "https:" && url.startsWith("http:")
-    ? `pages over https:// send nothing to ${url}: give an https:// address`
-    : `is ${new URL(url).origin} a collector that is running and permits this page to send (CORS)?`;
+    ? "pages over https:// send to https:// addresses only"
+    : `is ${url} a collector that is running and permits this page (CORS)?`;

@@ -17,7 +17,7 @@ const PLACES = 2 ** 20;
 export function discovery({ values }) {
   const { kind, bits: width, most_bytes: mostBytes, books, known: listed = [] } = values;
   const isText = kind === "text";
-  if (isText && !books) throw new PlanError("this discovery is too old: create it anew");
+  if (isText && !books) throw new PlanError("this discovery is too old");
   need(isText ? isWhole(mostBytes, 1, 2 ** 16) : kind === "keys" && isWhole(width, 1, 64), Array.isArray(listed));
   const bitsOf = isText ? textCode(books, mostBytes) : (/** @type {unknown} */ value) => bitsOfKey(value, width);
   const rowBits = isText ? Math.max(192, Math.min(8 * mostBytes, 1024)) : 8 * Math.ceil(width / 8);

@@ -14,6 +14,7 @@ import { need } from "./study.js";
 const NO_ANSWER = "no answer";
 const MOST_QUESTIONS = 100;
 const MOST_PARTS = 1000;
+const MOST_CELLS = 2 ** 21; // 2^20 in all questions, and once more in the parts that ask one of them
 
 /**
  * @param {any} document
@@ -22,11 +23,16 @@ const MOST_PARTS = 1000;
  */
 export function questionnaire({ questions, parts, epsilon }, fingerprint) {
   need(isWhole(questions.length, 1, MOST_QUESTIONS), isWhole(parts.length, 1, MOST_PARTS)); // each takes a while to be read
+  let cells = 0; // that were made so far: a short document must not fill the memory, or stop a page
+  const counted = (/** @type {Asked} */ one) => {
+    need((cells += one._size) <= MOST_CELLS);
+    return one;
+  };
   /** @type {Map<string, Asked>} */
-  const form = new Map(questions.map((/** @type {any} */ { name, ...question }) => [name, asked(question)]));
+  const form = new Map(questions.map((/** @type {any} */ { name, ...question }) => [name, counted(asked(question))]));
   const named = (/** @type {string} */ name) => {
     const found = form.get(name);
-    if (!found) throw new InvalidInputError(`there is no question ${name}: the questions are ${[...form.keys()]}`);
+    if (!found) throw new InvalidInputError(`there is no question ${name}`);
     return found;
   };
   let places = 0;
@@ -35,8 +41,8 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
     const [one, other] = asks.map(named);
     // A list of several items has no row in a table, so a device would fall silent, or not, by what its user holds.
     need(isWhole(more, 1, 2 ** 32), asks.length === 1 || (asks.length === 2 && !one._isSet && !other._isSet));
-    const cells = other ? { domain: { size: one._size * other._size } } : one._details;
-    const _text = planText({ ...cells, epsilon, mechanism, part: { study: fingerprint, name: asks.join() } });
+    const details = other ? { domain: { size: one._size * other._size } } : counted(one)._details;
+    const _text = planText({ ...details, epsilon, mechanism, part: { study: fingerprint, name: asks.join() } });
     return { _first: places, _end: (places += more), _text, _asks: asks };
   });
   return {
@@ -50,7 +56,7 @@ export function questionnaire({ questions, parts, epsilon }, fingerprint) {
       return {
         ...found,
         _read(answers) {
-          if (!isObject(answers)) throw new InvalidInputError('the answers are an object, such as { diet: "vegan" }');
+          if (!isObject(answers)) throw new InvalidInputError("the answers are an object");
           Object.keys(answers).forEach(named);
           const [held, other] = /** @type {number[]} */ (found._asks.map((name) => named(name)._read(answers[name])));
           return found._asks[1] ? held * named(found._asks[1])._size + other : held;

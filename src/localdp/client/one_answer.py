@@ -83,13 +83,12 @@ class OneAnswer:
         `reported` are the numbers that say what is reported. What this spends is on the disk before it returns; a
         `BudgetError` says that the cap is reached.
         """
-        known = self._known(asked)
-        if known is not None:
+        if self._known(asked) is None:
+            made = make(self._noise(asked, reported))
+            self._budget.pay(self._digest, self._epsilon, before=lambda: self._keep(asked, made))
+        else:
             self._budget.pay(self._digest, self._epsilon)
-            return known
-        made = make(self._noise(asked, reported))
-        self._budget.pay(self._digest, self._epsilon, before=lambda: self._keep(asked, made))
-        known = self._known(asked)
+        known = self._known(asked)  # once it is paid for: before that, it may be forgotten and another one made
         if known is None:
             raise StoreError(
                 f"the store {self._store.folder} has paid for an answer in this {self._what}, and the file of the "

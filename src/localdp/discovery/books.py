@@ -96,6 +96,11 @@ class Book:
         return found
 
     @cached_property
+    def _bits(self) -> dict[bytes, str]:
+        """The code word of each symbol as text."""
+        return {symbol: f"{word:0{size}b}" for symbol, (word, size) in self.words.items()}
+
+    @cached_property
     def _sizes(self) -> dict[int, list[int]]:
         """By their first byte, the sizes that symbols have, the longest first."""
         found: dict[int, set[int]] = {}
@@ -118,19 +123,19 @@ class Book:
 
     def written(self, text: bytes) -> tuple[int, int] | None:
         """The bits of a text as a number, and how many there are; None if it cannot be written."""
-        number, length = int(self.word, 2) if self.word else 0, len(self.word)
-        start = 0
+        bits, start = [self.word], 0  # as text: a number that grows by every symbol would take quadratic time
         while True:
             symbol = self.next_symbol(text, start)
             if not symbol and start < len(text):
                 return None
-            word, size = self.words[symbol]
-            number, length = number << size | word, length + size
+            bits.append(self._bits[symbol])
             if not symbol:
-                return number, length
+                whole = "".join(bits)
+                return int(whole, 2), len(whole)
             start += len(symbol)
             for _ in range(self.missing(symbol)):  # in UTF-8, six bits of such a byte say something
-                number, length, start = number << 6 | text[start] & 63, length + 6, start + 1
+                bits.append(f"{text[start] & 63:06b}")
+                start += 1
 
     def is_written_so(self, symbols: Sequence[bytes], text: bytes) -> bool:
         """Whether some text is written with these symbols at its beginning: no longer one fits into what is known."""

@@ -31,11 +31,11 @@ def unsealed(text: str, what: str, name: str = "this text") -> Any:
     """The JSON value in a text that `sealed` made. `name` and `what` are what errors call it: "x is not a saved y"."""
     try:
         digest, inside = text.removesuffix("\n").split("\n")
+        if hashlib.sha256(inside.encode()).hexdigest() == digest:
+            return canonical_json.loads(inside)
     except ValueError:
         raise ArchiveError(f"{name} is not a {what}") from None
-    if hashlib.sha256(inside.encode()).hexdigest() != digest:
-        raise ArchiveError(f"{name} is not a {what}, or was cut short or altered: its checksum does not match")
-    return canonical_json.loads(inside)
+    raise ArchiveError(f"{name} is not a {what}, or was cut short or altered: its checksum does not match")
 
 
 def save(value: Any, path: str | os.PathLike[str]) -> None:

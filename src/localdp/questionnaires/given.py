@@ -15,6 +15,8 @@ from localdp.validation import shown
 
 MOST_QUESTIONS, MOST_PARTS, MOST_CELLS = 100, 1_000, 100_000
 """What a questionnaire may have at most; the last is the number of cells of a part."""
+_MOST_IN_ALL = 1 << 20
+"""The most cells of all questions together: a short document of a hundred scales must not fill a device's memory."""
 _LONGEST_NAME = 60
 
 Names = tuple[str, ...]
@@ -53,6 +55,12 @@ def checked_questions(questions: Any) -> dict[str, Question]:
                 f"{name!r:.60} is asked by a question such as ldp.Choice([...]), not by {shown(question)}. Questions "
                 "that depend on another answer cannot be asked: whether a device answers would tell that answer"
             )
+    cells = sum(question.cells.size + 1 for question in questions.values())  # with one for no answer
+    if cells > _MOST_IN_ALL:
+        raise InvalidInputError(
+            f"the questions of a questionnaire have at most {_MOST_IN_ALL:,} answers together, not {cells:,}: use "
+            "fewer answers, or wider bins"
+        )
     return dict(questions)
 
 

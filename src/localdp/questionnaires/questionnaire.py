@@ -168,6 +168,7 @@ class Questionnaire(Study):
         for one in document["questions"]:
             details = dict(one)
             questions[details.pop("name")] = question_in(details)
+            checked_questions(questions)  # before the next one is made: together they may be too large
         asked = tuple((tuple(one["asks"]), one["places"], one["mechanism"]) for one in document["parts"])
         made = cls.designed(questions, document["epsilon"], asked, document["name"])
         made.parts()  # a mechanism that is not known here is refused now, not later

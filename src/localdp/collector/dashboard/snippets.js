@@ -64,9 +64,14 @@ const script = (address, answer, { client }, origin, more = "") => `<link rel="m
 </script>
 `;
 
+/** The lines of a program that make a device: it answers what the program names, and nothing else that the collector may serve. */
+const device = (form, options, fingerprint) => `client = Client(${form}, ${options})
+assert client.fingerprint == "${fingerprint}"
+`;
+
 /** The snippets of a study with several parts. */
 function ofStudy(study, answer, origin, files) {
-  const address = `${origin}/v1/studies/${study.id}`;
+  const address = `${origin}/v1/studies/${study.fingerprint}`; // devices refuse another study than that; an id names any
   const token = study.write_token ? ', { token: "YOUR-WRITE-TOKEN" }' : "";
   return {
     ...(study.write_token || study.epsilon > 4 ? {} : { Question: element(address, study, files, origin) }),
@@ -75,9 +80,8 @@ function ofStudy(study, answer, origin, files) {
 from localdp.client import Client
 
 server = ${JSON.stringify(origin)}
-form = urllib.request.urlopen(server + "/v1/studies/${study.id}/document").read()
-client = Client(form, store="localdp-device", upload=server${study.write_token ? ', token="YOUR-WRITE-TOKEN"' : ""})
-print(client.send(${JSON.stringify(answer)}))
+form = urllib.request.urlopen(server + "/v1/studies/${study.fingerprint}/document").read()
+${device("form", `store="localdp-device", upload=server${study.write_token ? ', token="YOUR-WRITE-TOKEN"' : ""}`, study.fingerprint)}print(client.send(${JSON.stringify(answer)}))
 `,
     "Privacy notice": notice(study),
   };
@@ -103,8 +107,7 @@ from localdp.client import Client
 
 server = ${JSON.stringify(origin)}
 plan = urllib.request.urlopen(server + "/v1/plans/${plan.fingerprint}/document").read()
-client = Client(plan, ${python.join(", ")})
-print(client.send_once(${listed(inPython(item))}))
+${device("plan", python.join(", "), plan.fingerprint)}print(client.send_once(${listed(inPython(item))}))
 `,
     curl: `curl -fsS ${document} -o plan.json
 localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(typed)} > report.json
