@@ -146,7 +146,7 @@ def test_tokens_are_made_used_and_revoked(collector, visit):
     row = page.locator("tr", has_text="A team <b>")
     row.get_by_role("button").click()
     row.get_by_role("button", name="Really revoke? A team <b>").click()
-    page.get_by_text("Revoked (1)").wait_for()
+    page.get_by_text("Revoked or ended (1)").wait_for()
     assert page.locator(".good code").inner_text() == token  # it is shown once: what else happens does not take it away
     assert collector.client.get("/v1/plans", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
