@@ -52,8 +52,8 @@ class Life:
 
     def copy(self, kept: Kept, what: str, given: Any) -> tuple[Kept, bool]:
         """A trial or a clone of a collection, and whether it is new. What is given takes the place of its own terms."""
-        if what == TRIAL and kept.terms.trial_of is not None:
-            raise Problem(409, "is-a-trial", "this is a trial itself: try the study that it is a trial of")
+        if kept.terms.trial_of is not None:  # a clone of it would show its estimates from one report on
+            raise Problem(409, "is-a-trial", f"this is a trial itself: make the {what} of the study that it tries")
         if not isinstance(given, dict):
             raise invalid(f'a {what} is asked for by a JSON object, which may be empty or have a "title", for example')
         check_fields(given, ("name", *TERMS, "automatic"), what)
