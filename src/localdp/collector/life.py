@@ -124,6 +124,9 @@ class Life:
         """Take uploads again, for a collection that was closed by hand."""
         if kept.study.done:
             raise Problem(409, "study-done", f"this {kept.study.what} is done, and cannot go on")
+        if kept.terms.state(time.time()) == "closed":
+            detail = f"this {kept.study.what} has ended on its date, which is never changed: clone it to ask again"
+            raise Problem(409, "study-closed", detail)
 
         def job(session: Session) -> None:
             if not collections.reopen(session, kept.id):
@@ -133,8 +136,8 @@ class Life:
         self._collections.refresh()
 
     def delete(self, kept: Kept) -> None:
-        """Remove a collection that is closed, or a trial, for good: uploads, counts, tokens, form and trials."""
-        if kept.closed is None and kept.terms.trial_of is None:
+        """Remove a collection that has ended, or a trial, for good: uploads, counts, tokens, form and trials."""
+        if kept.state(time.time()) not in ("closed", "done") and kept.terms.trial_of is None:
             raise Problem(409, "not-closed", f"close this {kept.study.what} first: devices may still send to it")
         for trial in self.trials(kept):
             self._remove(trial)

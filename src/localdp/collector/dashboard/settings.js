@@ -81,7 +81,7 @@ function lifeCard(study, go) {
       h("div", { class: "actions" },
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(async () => placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })), "The copy is made.") }, "Clone"),
-        study.state === "done" ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
+        study.state === "done" || (ended && !study.closed) ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
           : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
