@@ -139,6 +139,17 @@ def test_a_study_that_cannot_be_published_stops_no_other(collector, monkeypatch)
     assert {row[2] for row in rows(collector)} == {"Sound"}
 
 
+def test_whoever_asks_for_what_came_next_misses_nothing(collector):
+    for title in ("One", "Two", "Three", "Four"):
+        plan = collector.collection(title=title, epsilon=1 + len(feed(collector)) / 8)
+        collector.upload(plan, plan.privatize(["tea"] * 5).to_bytes())
+        publish(collector)
+    every = feed(collector)
+    assert [one["id"] for one in feed(collector, most=2)] == [one["id"] for one in every[:2]]
+    assert feed(collector, after=every[-1]["id"], most=2) == every[1:3]
+    assert feed(collector, after=every[1]["id"], most=2) == every[:1]
+
+
 def test_weeks_of_the_same_people_are_compared_no_more_than_once(collector, monkeypatch):
     plan = collector.collection(items=list(range(400)), mechanism="oue", epsilon=1.0, minimum=100)
     first = plan.simulate([20] * 400, seed=1)
