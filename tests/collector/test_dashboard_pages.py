@@ -151,6 +151,17 @@ def test_tokens_are_made_used_and_revoked(collector, visit):
     assert collector.client.get("/v1/plans", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
 
+HALF_SEEN = """(cells) => cells.filter((one) => one.checkVisibility()
+    && (one.scrollHeight > one.parentElement.clientHeight || one.scrollWidth > one.clientWidth))
+    .map((one) => one.innerText)"""
+
+
+def test_no_heading_and_no_number_is_cut_between_a_phone_and_a_desk(collector, visit):
+    page = visit(path=f"/{collector.places['choice']}", viewport={"width": 768, "height": 900})
+    page.locator(".rows .row").first.wait_for()
+    assert page.locator(".rows :is(.share, .interval, .raw), .headings > *").evaluate_all(HALF_SEEN) == []
+
+
 def test_a_name_that_is_cut_and_a_word_that_is_not_known_can_be_read(collector, visit):
     page = visit(path=f"/{collector.places['choice']}")
     page.locator(".rows").get_by_role("button", name=LONG).click()  # the legend of the history has one, too
