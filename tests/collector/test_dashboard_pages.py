@@ -146,14 +146,25 @@ def test_tokens_are_made_used_and_revoked(collector, visit):
     row = page.locator("tr", has_text="A team <b>")
     row.get_by_role("button").click()
     row.get_by_role("button", name="Really revoke? A team <b>").click()
-    page.get_by_text("Revoked (1)").wait_for()
+    page.get_by_text("Revoked or ended (1)").wait_for()
     assert page.locator(".good code").inner_text() == token  # it is shown once: what else happens does not take it away
     assert collector.client.get("/v1/plans", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
 
+HALF_SEEN = """(cells) => cells.filter((one) => one.checkVisibility()
+    && (one.scrollHeight > one.parentElement.clientHeight || one.scrollWidth > one.clientWidth))
+    .map((one) => one.innerText)"""
+
+
+def test_no_heading_and_no_number_is_cut_between_a_phone_and_a_desk(collector, visit):
+    page = visit(path=f"/{collector.places['choice']}", viewport={"width": 768, "height": 900})
+    page.locator(".rows .row").first.wait_for()
+    assert page.locator(".rows :is(.share, .interval, .raw), .headings > *").evaluate_all(HALF_SEEN) == []
+
+
 def test_a_name_that_is_cut_and_a_word_that_is_not_known_can_be_read(collector, visit):
     page = visit(path=f"/{collector.places['choice']}")
-    page.get_by_role("button", name=LONG).click()
+    page.locator(".rows").get_by_role("button", name=LONG).click()  # the legend of the history has one, too
     assert page.locator(".whole-name").inner_text() == LONG
     page.get_by_role("button", name="What is: Smallest share seen").click()
     page.get_by_text("stands out of the noise nine times out of ten").wait_for()

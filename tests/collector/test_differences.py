@@ -90,7 +90,10 @@ def test_csv_has_notes(collector, plan):
     [
         ({"before": 20, "after": 1}, 409, "released from 100 on"),
         ({"before": 3, "after": 3}, 422, "days in common"),
-        ({"before": "yesterday"}, 422, "a day in UTC"),
+        ({"before": 3}, 422, "days in common"),
+        ({"after": "0001-01-01"}, 422, "not as many days"),
+        ({"before": "yesterday"}, 422, "before is a day in UTC"),
+        ({"before": "2026-11-01.."}, 422, "before is a day in UTC"),
         ({"fdr": "2"}, 422, "fdr"),
         ({"from": "2026-01-01"}, 422, "no parameter"),
     ],
@@ -100,6 +103,12 @@ def test_what_cannot_be_compared(collector, plan, query, status, sentence):
     answer = _asked(collector, plan, **asked)
     assert answer.status_code == status
     assert sentence in answer.json()["detail"]
+
+
+def test_an_interval_without_ends_has_none(collector, plan):
+    raw = _asked(collector, plan, level="0.9999999999999999").json()["raw"]
+    assert set(raw["low"]) == {None}
+    assert None not in raw["change"]
 
 
 @needs_chromium

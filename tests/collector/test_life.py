@@ -53,6 +53,14 @@ def test_what_is_asked_cannot_be_corrected(collector, body):
     assert collector.ask("PATCH", f"/v1/studies/{plan.fingerprint}", "read", json={"title": "x"}).status_code == 403
 
 
+def test_one_that_ended_on_its_date_stays_so_and_can_be_deleted(collector):
+    plan = collector.created_long_ago(closes="2001-01-01")
+    route = f"/v1/studies/{plan.fingerprint}"
+    assert collector.ask("POST", f"{route}/reopen").json()["code"] == "study-closed"
+    assert collector.ask("DELETE", route).status_code == 204
+    assert collector.client.get(f"{route}/document").status_code == 404
+
+
 def test_a_closed_collection_is_opened_again_and_counts_on(collector):
     plan = collector.collection()
     assert collector.upload(plan, plan.privatize(["tea"]).to_bytes()).status_code == 201

@@ -124,6 +124,51 @@ def test_a_questionnaire_is_published_with_its_tables(collector):
     assert yes[5] is None
 
 
+def test_a_study_that_cannot_be_published_stops_no_other(collector, monkeypatch):
+    for title in ("Broken", "Sound"):
+        plan = collector.collection(title=title, epsilon=1.0 if title == "Broken" else 2.0)
+        collector.upload(plan, plan.privatize(["tea"] * 300).to_bytes())
+    results = collector.service.publishing._results
+    of = results.of
+
+    def broken(kept):
+        return 1 / 0 if kept.terms.title == "Broken" else of(kept)
+
+    monkeypatch.setattr(results, "of", broken)
+    publish(collector)
+    assert {row[2] for row in rows(collector)} == {"Sound"}
+
+
+def test_whoever_asks_for_what_came_next_misses_nothing(collector):
+    for title in ("One", "Two", "Three", "Four"):
+        plan = collector.collection(title=title, epsilon=1 + len(feed(collector)) / 8)
+        collector.upload(plan, plan.privatize(["tea"] * 5).to_bytes())
+        publish(collector)
+    every = feed(collector)
+    assert [one["id"] for one in feed(collector, most=2)] == [one["id"] for one in every[:2]]
+    assert feed(collector, after=every[-1]["id"], most=2) == every[1:3]
+    assert feed(collector, after=every[1]["id"], most=2) == every[:1]
+
+
+def test_weeks_of_the_same_people_are_compared_no_more_than_once(collector, monkeypatch):
+    plan = collector.collection(items=list(range(400)), mechanism="oue", epsilon=1.0, minimum=100)
+    first = plan.simulate([20] * 400, seed=1)
+    for week, aggregate in enumerate((first, plan.simulate([1] * 400, seed=2).merge(first))):
+        day = datetime.fromtimestamp(MONDAY + week * 7 * DAY, UTC).date()
+        body = ldp.Aggregate(plan, aggregate.counts, aggregate.n).to_bytes()
+        path = f"/v1/plans/{plan.fingerprint}/aggregates?day={day}"
+        headers = {"Upload-Id": f"{week:032x}"}
+        assert collector.ask("POST", path, content=body, headers=headers).status_code == 201
+        publish(collector, MONDAY + week * 7 * DAY + 3600)
+    answering, asked = collector.service.answering, []
+    difference = answering.difference
+    monkeypatch.setattr(answering, "difference", lambda *some: asked.append(some) or difference(*some))
+    for later in (1, 2):
+        publish(collector, MONDAY + 14 * DAY + later * 3600)
+    assert len(asked) == 1
+    assert [event["tags"] for event in feed(collector)] == [["minimum"]]
+
+
 def test_the_feed_tells_once_which_items_changed_from_week_to_week(collector):
     plan = collector.collection(title="Drinks", epsilon=4.0, minimum=100)
     for week, shares in enumerate(([3000, 1000, 500, 500], [1000, 3000, 500, 500])):

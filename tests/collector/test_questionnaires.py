@@ -63,6 +63,33 @@ def test_a_questionnaire_is_created_answered_and_read(tmp_path):
         assert collector.ask("POST", f"{route}/advance").json()["code"] == "nothing-follows"
 
 
+def test_questions_may_be_called_as_columns_are_and_have_colons(tmp_path):
+    with running(tmp_path / "x.db") as collector:
+        questions = {"share": ["yes", "no"], "note": ["a:b", "c"], "share:note": ["x", "y"]}
+        asked = {**FIELDS, "questions": questions, "cross": [["share", "note"], ["share", "share:note"]]}
+        made = collector.ask("POST", "/v1/studies", json=asked).json()
+        route = f"/v1/studies/{made['id']}"
+        survey = study_in(collector.client.get(f"{route}/document").text)
+        answers = {name: np.repeat(some, 1_000) for name, some in questions.items()}
+        for part, some in survey.privatize(answers, seed=1):
+            headers = {"Upload-Id": secrets.token_hex(16)}
+            path = f"{route}/parts/{part.fingerprint}/reports"
+            assert collector.client.post(path, content=some.to_bytes(), headers=headers).status_code == 201
+        tables = collector.ask("GET", f"{route}/result", "read").json()["tables"]
+        assert tables["share"]["columns"]["share (answer)"] == ["yes", "no", "no answer"]
+        assert tables["share,note"]["columns"]["note (answer)"] == ["a:b", "c"] * 2
+        text = collector.ask("GET", f"{route}/result?format=csv&table=note", "read").text
+        assert text.startswith('"note (answer)","share","low","high","note"\n"a:b",')
+        given = collector.ask("GET", f"{route}/result?given=note:a:b", "read")
+        assert list(given.json()["tables"]) == ["share"], given.text
+        longer = collector.ask("GET", f"{route}/result?given=share:note:x", "read")
+        assert list(longer.json()["tables"]) == ["share"], longer.text
+        collector.service.publishing.publish()
+        with collector.service.database.reading() as session:
+            items = session.execute("SELECT item FROM latest_estimates WHERE part = 'share' ORDER BY item")
+        assert [item for (item,) in items] == ["no", "no answer", "yes"]
+
+
 def test_parts_with_few_reports_are_left_out_until_they_have_enough(tmp_path):
     with running(tmp_path / "x.db") as collector:
         made = collector.ask("POST", "/v1/studies", json={**FIELDS, "epsilon": 1}).json()

@@ -72,12 +72,31 @@ def test_segments_are_counted_exactly_and_kept_apart(collector):
 
 
 @pytest.mark.parametrize(
-    "segments", ["ios", ["ios", "ios"], [""], ["a\nb"], ["ü"], ["x" * 41], [7], [str(number) for number in range(101)]]
+    "segments",
+    ["ios", ["ios", "ios"], [""], ["a\nb"], ["a "], ["ü"], ["x" * 41], [7], [str(number) for number in range(101)]],
 )
 def test_segments_that_cannot_be_are_refused(collector, segments):
     answer = collector.ask("POST", "/v1/plans", json={**ASKED, "segments": segments})
     assert answer.status_code == 422, answer.text
     assert "segment" in answer.json()["detail"]
+
+
+def test_people_who_are_in_several_segments_are_no_reason_to_show_none(collector):
+    """The same permanent responses, sent from two versions of an app: their noise is the same in both."""
+    plan = made(collector, ["1.0", "2.0"], items=list(range(200)), mechanism="oue", epsilon=1.0)
+    for version in ("1.0", "2.0"):
+        send(collector, plan, [number % 20 for number in range(4_000)], version)
+    found = estimates(collector, plan, by="segment")
+    assert found.status_code == 200, found.text
+    assert set(found.json()["segments"]) == {"1.0", "2.0"}
+
+
+def test_segments_are_estimated_with_the_prior_that_is_named(collector):
+    plan = made(collector, ["a", "b"], epsilon=2.5)
+    for label in ("a", "b"):
+        send(collector, plan, ["tea"] * 90 + ["milk"] * 10, label)
+    found = estimates(collector, plan, by="segment", prior="gaussian").json()["segments"]
+    assert {one["prior"]["asked"] for one in found.values()} == {"gaussian"}
 
 
 def test_a_collection_without_segments_has_none_to_ask_for(collector):

@@ -78,6 +78,12 @@ def test_it_ends_by_itself_or_when_it_is_revoked(collector, monkeypatch):
     assert "expired" in answer.json()["detail"]
 
 
+def test_the_last_day_that_has_a_date_can_be_the_end(collector):
+    made = collector.ask("POST", "/v1/tokens", json={"scope": "read", "expires": "9999-12-31"})
+    assert (made.status_code, made.json()["expires"]) == (201, "9999-12-31T23:59:59Z")
+    assert made.json()["id"] in [one["id"] for one in collector.ask("GET", "/v1/tokens").json()["tokens"]]
+
+
 @pytest.mark.parametrize("expires", ["2001-01-01", "soon", 7, [], "2999-13-01"])
 def test_an_end_that_is_none_is_refused(collector, expires):
     answer = collector.ask("POST", "/v1/tokens", json={"scope": "read", "expires": expires})

@@ -103,7 +103,8 @@ def test_what_a_copy_cannot_be(plain, body):
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
         assert plain.ask("POST", f"/v1/studies/c{'0' * 20}/{what}", json={}).status_code == 404
     trial = copied(plain, study, "trial")
-    assert copied(plain, trial, "trial", 409)["code"] == "is-a-trial"
+    for what in ("trial", "clone"):
+        assert copied(plain, trial, what, 409)["code"] == "is-a-trial"
     assert plain.ask("POST", f"/v1/studies/{trial['id']}/begin").json()["code"] == "is-a-trial"
 
 

@@ -267,6 +267,7 @@ def test_results_come_when_all_rounds_are_over():
         ({"bits": 48, "most_bytes": 8}, InvalidInputError, "give one of the two"),
         ({"most_bytes": 0}, InvalidInputError, "most_bytes, the bytes of the longest text"),
         ({"rounds": 25}, InvalidInputError, "the number of rounds must be a whole number from 1 to 24"),
+        ({"rounds": 1}, InvalidInputError, "cannot be found in 1 rounds: use another number, from 2"),
         ({"rounds": 2, "bits": 64}, InvalidInputError, "values of 64 bits cannot be found in 2 rounds"),
         ({"users": 500}, TooFewReportsError, "500 users are too few for values of 78 bits: every round needs 150"),
         ({"name": 5}, InvalidInputError, "the name of a discovery is text, not int"),

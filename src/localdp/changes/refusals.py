@@ -37,8 +37,8 @@ def check_comparable(before: Side, after: Side) -> None:
     if before.size >= _SEVERAL and before.n and after.n and shares_noise(_scaled(before), _scaled(after)):
         raise InvalidInputError(
             "the two sides share noise: they hold the same reports, or reports that the same people made from their "
-            "permanent responses. Compare surveys of other people; for the same people on several days, see "
-            "reports_per_person of localdp.history"
+            "permanent responses. Compare surveys of other people; for the same people on several days, look at "
+            "their history (localdp.history)"
         )
 
 

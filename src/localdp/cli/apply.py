@@ -51,4 +51,4 @@ def command(
         typer.confirm(f"Make these {len(found)} changes at {collector.url}?", abort=True)
     for change in found:
         change.make(collector)
-    typer.echo(f"{len(found)} changes made")
+    typer.echo("1 change made" if len(found) == 1 else f"{len(found)} changes made")

@@ -25,6 +25,7 @@ from localdp.studies import Single, Study
 from localdp.studies.study import state_of
 
 ALL_DAYS = (-(2**40), 2**40)
+_LAST = datetime.max.replace(tzinfo=UTC).timestamp() - 1
 
 
 @dataclass(frozen=True)
@@ -213,5 +214,5 @@ def iso_day(day: int) -> str:
 
 
 def iso_moment(seconds: float) -> str:
-    """A moment as in 2026-01-31T18:00:00Z."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """A moment as in 2026-01-31T18:00:00Z; the end of the last day that has a date is its last second."""
+    return datetime.fromtimestamp(min(seconds, _LAST), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -144,7 +144,7 @@ TERMS: dict[str, Any] = {
     "segments": {
         "type": "array",
         "maxItems": 100,
-        "items": {"type": "string", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9 ._+-]{0,39}$"},
+        "items": {"type": "string", "pattern": r"^[A-Za-z0-9_]([A-Za-z0-9 ._+-]{0,38}[A-Za-z0-9._+-])?$"},
         "description": "Labels that devices may send in the clear, in the header Segment. Reports are counted apart.",
     },
     "draft": {

@@ -52,8 +52,8 @@ class Life:
 
     def copy(self, kept: Kept, what: str, given: Any) -> tuple[Kept, bool]:
         """A trial or a clone of a collection, and whether it is new. What is given takes the place of its own terms."""
-        if what == TRIAL and kept.terms.trial_of is not None:
-            raise Problem(409, "is-a-trial", "this is a trial itself: try the study that it is a trial of")
+        if kept.terms.trial_of is not None:  # a clone of it would show its estimates from one report on
+            raise Problem(409, "is-a-trial", f"this is a trial itself: make the {what} of the study that it tries")
         if not isinstance(given, dict):
             raise invalid(f'a {what} is asked for by a JSON object, which may be empty or have a "title", for example')
         check_fields(given, ("name", *TERMS, "automatic"), what)
@@ -124,6 +124,9 @@ class Life:
         """Take uploads again, for a collection that was closed by hand."""
         if kept.study.done:
             raise Problem(409, "study-done", f"this {kept.study.what} is done, and cannot go on")
+        if kept.terms.state(time.time()) == "closed":
+            detail = f"this {kept.study.what} has ended on its date, which is never changed: clone it to ask again"
+            raise Problem(409, "study-closed", detail)
 
         def job(session: Session) -> None:
             if not collections.reopen(session, kept.id):
@@ -133,8 +136,8 @@ class Life:
         self._collections.refresh()
 
     def delete(self, kept: Kept) -> None:
-        """Remove a collection that is closed, or a trial, for good: uploads, counts, tokens, form and trials."""
-        if kept.closed is None and kept.terms.trial_of is None:
+        """Remove a collection that has ended, or a trial, for good: uploads, counts, tokens, form and trials."""
+        if kept.state(time.time()) not in ("closed", "done") and kept.terms.trial_of is None:
             raise Problem(409, "not-closed", f"close this {kept.study.what} first: devices may still send to it")
         for trial in self.trials(kept):
             self._remove(trial)

@@ -32,7 +32,7 @@ from localdp.collector.storage.published import Publication
 from localdp.collector.studies import Kept, Studies
 from localdp.collector.workers import Worker
 from localdp.collector.writer import Writer
-from localdp.errors import LocalDPError, TooFewReportsError
+from localdp.errors import InvalidInputError, LocalDPError, TooFewReportsError
 
 MOST = 50_000
 """Rows of one study."""
@@ -68,6 +68,8 @@ class Publishing:
                 self._publish(kept, moment)
             except LocalDPError as error:  # it can wait, and the others must go on
                 _log.warning("a study could not be published: %s", error)
+            except Exception:  # a mistake with one study is not to stop the others
+                _log.exception("a study could not be published")
         return False
 
     def _publish(self, kept: Kept, now: float) -> None:
@@ -123,8 +125,8 @@ class Publishing:
             query = DifferenceQuery(weeks[0], weeks[1], fdr=_WRONG)
             answer = self._results.answering.difference(self._results.collections.by_part(kept.id), query)
             sentence = _changed(json.loads(answer.body))
-        except TooFewReportsError:
-            pass  # one of the weeks had too few: there is nothing to tell
+        except InvalidInputError:
+            pass  # one of the weeks had too few reports, or both have the same people's: there is nothing to tell
 
         def job(session: Session) -> None:
             there = _alone(session, kept)

@@ -111,12 +111,14 @@ class Results:
 
 def _answer(given: str, survey: Any) -> tuple[str, str]:
     """The question and the answer that are named so."""
-    name, between, answer = given.partition(":")
+    name, between, _ = given.partition(":")
     if not between:
         raise invalid('"given" is a question and an answer to it, such as given=diet:vegan')
-    if name not in survey.questions:
+    known = [one for one in survey.questions if given.startswith(f"{one}:")]
+    if not known:
         raise invalid(f"there is no question {name!r:.60}: the questions are {', '.join(survey.questions)!s:.300}")
-    return name, answer
+    longest = max(known, key=len)  # names may have colons of their own
+    return longest, given[len(longest) + 1 :]
 
 
 def _given(found: Any, name: str, text: str) -> dict[str, Table]:

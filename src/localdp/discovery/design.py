@@ -106,7 +106,7 @@ def split_bits(total: int, rounds: int, top: int = 1) -> tuple[int, ...] | None:
     if rounds == 1:
         return (first,) if first == total else None
     rest, others = total - first, rounds - 1
-    if rest < others:
+    if rounds < 1 or rest < others:
         return None
     later = tuple(rest // others + (place < rest % others) for place in range(others))
     return (first, *later) if (CELLS - 1) >> later[0] >= max(_CERTAIN, 2 * top) else None
@@ -172,7 +172,7 @@ def _impossible(total: int, users: int, rounds: int | None, top: int) -> LocalDP
     """Why there is no design."""
     if rounds is not None and split_bits(total, rounds - 1, top) is None:
         return InvalidInputError(
-            f"values of {total} bits cannot be found in {rounds} rounds: use another number, at most {MOST_ROUNDS}"
+            f"values of {total} bits cannot be found in {rounds} rounds: use another number, from 2 to {MOST_ROUNDS}"
         )
     return TooFewReportsError(
         f"{users:,} users are too few for values of {total} bits: every round needs {LEAST_USERS} of them or more. "

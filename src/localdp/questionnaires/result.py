@@ -142,7 +142,7 @@ class QuestionnaireResult(Tabular, Frozen):
             return listed
         none = one.no_answer
         last = {"share": none.value, "low": none.low, "high": none.high}
-        columns: dict[str, Any] = {name: [*listed.columns[name], str(form.items[-1])]}
+        columns: dict[str, Any] = {_head(name): [*listed.columns[_head(name)], str(form.items[-1])]}
         columns |= {column: np.append(listed.columns[column], [value]) for column, value in last.items()}
         return Table(columns, listed.title, listed.formats)
 
@@ -305,18 +305,23 @@ def _summary_table(found: Mapping[str, Quantity], title: str) -> Table:
     return Table(columns, title)
 
 
+def _head(name: str) -> str:
+    """What the column with the answers to a question is called: its name, unless other columns are called that."""
+    return f"{name} (answer)" if name in (*_NUMBERS, "note") else name
+
+
 def _listed(names: tuple[str, ...], one: Calibrated) -> Table:
     """The cells of a table as rows, with a column for each question."""
     low, high = one.interval()
     columns: dict[str, Any] = {}
     if len(names) == 1 or one.survey is None:
-        columns[names[0]] = list(map(str, one.domain.items))
+        columns[_head(names[0])] = list(map(str, one.domain.items))
     else:
         member = one.survey
         assert isinstance(member, _Member)  # noqa: S101 (for the type checker)
         rows, others = (member.result.survey.questions[name].cells.items for name in names)
-        columns[names[0]] = [str(item) for item in rows for _ in others]
-        columns[names[1]] = [str(item) for _ in rows for item in others]
+        columns[_head(names[0])] = [str(item) for item in rows for _ in others]
+        columns[_head(names[1])] = [str(item) for _ in rows for item in others]
     columns |= {"share": one.frequencies / one.n, "low": low / one.n, "high": high / one.n}
     title = f"{' and '.join(names)} among {one.n:,} people, intervals of {INTERVALS:.0%}"
     return Table(columns, title, dict.fromkeys(_NUMBERS, SHARE))

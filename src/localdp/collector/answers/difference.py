@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from localdp.changes import Difference, difference
 from localdp.collector.answers.estimates import figure
 from localdp.collector.answers.queries import Days, DifferenceQuery
 from localdp.collector.answers.released import Released
-from localdp.collector.answers.rendering import Answer, plain, rounded
+from localdp.collector.answers.rendering import Answer, one, plain, rounded
 from localdp.plan import Aggregate
 from localdp.table import Table
 from localdp.types import Places
@@ -73,9 +73,9 @@ class DifferenceAnswer(Answer):
             return None
         places = np.argsort(-np.abs(self.change.shares), kind="stable")[: self.query.top]
         raw, error = self.change.raw[places], self.change.std_errors[places]
-        beyond = NormalDist().inv_cdf((1 + self.query.level) / 2) * error
+        beyond = ndtri((1 + self.query.level) / 2) * error
         ends = {"change": raw, "low": raw - beyond, "high": raw + beyond}
-        return {name: rounded(values) for name, values in ends.items()}
+        return {name: list(map(one, values.tolist())) for name, values in ends.items()}
 
     @cached_property
     def _changed(self) -> Places:

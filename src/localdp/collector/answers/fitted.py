@@ -15,6 +15,7 @@ import numpy as np
 
 from localdp.collector.answers.rendering import shares, users
 from localdp.collector.fields import FLAT_COLUMNS
+from localdp.errors import InvalidInputError
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.plan import Aggregate, Plan
@@ -82,8 +83,13 @@ def fit(
     question knows already how its cells belong together. `reports` are the fewest and the most of one person.
     """
     estimate = aggregate.estimate(reports_per_person=reports)
-    alike = None if others is None or aggregate.plan.question.structure else others
+    alike = None if prior != "auto" or aggregate.plan.question.structure else others
     structure = None if alike is None else Like(alike.estimate(reports_per_person=reports))
+    if structure is not None:
+        try:
+            structure.check_release(estimate)
+        except InvalidInputError:  # people who are among the others too, with the same noise, say nothing new
+            structure = None
     return Fitted(aggregate.plan, prior, estimate, estimate.calibrate(prior, warn=False, structure=structure))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, ClassVar, Self
 
@@ -71,6 +71,7 @@ HISTORY = (
 )
 
 
+_ONE_DAY = timedelta(days=1)
 Days = tuple[date, date]
 """The first and the last day of a range; both belong to it."""
 
@@ -81,8 +82,8 @@ def days_of(text: str, name: str) -> Days:
     >>> days_of("2026-11-01..2026-11-07", "before")
     (datetime.date(2026, 11, 1), datetime.date(2026, 11, 7))
     """
-    first, _, last = text.partition("..")
-    found = FROM.read(first), FROM.read(last or first)
+    first, between, last = text.partition("..")
+    found = replace(FROM, name=name).read(first), replace(FROM, name=name).read(last if between else first)
     if found[0] > found[1]:
         raise InvalidInputError(f"the first day of {name} comes after the last one: {text!r:.40}")
     return found
@@ -143,16 +144,22 @@ class DifferenceQuery(Query):
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         made = cls(**values)
-        if made.before and made.after and made.before[0] <= made.after[1] and made.after[0] <= made.before[1]:
-            raise InvalidInputError("before and after have days in common: the same reports would be on both sides")
+        if made.before and made.after:
+            made.ranges(made.after[1])
         return made
 
     def ranges(self, last: date) -> tuple[Days, Days]:
-        """Both ranges, if reports came until this day."""
+        """Both ranges, if reports came until this day; an `InvalidInputError` if they have days in common."""
         after = self.after or (last - timedelta(days=6), last)
-        length = after[1] - after[0]
-        end = after[0] - timedelta(days=1)
-        return self.before or (end - length, end), after
+        length, before = after[1] - after[0], self.before
+        if before is None:
+            if (after[0] - date.min) <= length:
+                raise InvalidInputError("there are not as many days before after: give before, or a later after")
+            before = after[0] - length - _ONE_DAY, after[0] - _ONE_DAY
+        if before[0] <= after[1] and after[0] <= before[1]:
+            both = f"before is {before[0]} to {before[1]}, and after is {after[0]} to {after[1]}"
+            raise InvalidInputError(f"{both}: days in common would put the same reports on both sides")
+        return before, after
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,10 @@ function scale(from, to, width) {
     said() { help.textContent = `${wide() === 1 ? "Whole numbers." : "Ranges of this width."} A number beyond the ends counts as the end.`; },
     problem() {
       const { low: first, high: last, step: one } = read();
-      return last > first && one > 0 && (last - first) / one <= 65_536 ? null : ["Numbers go up from one to another in equal steps.", low];
+      const steps = (last - first) / one;
+      if (!(last > first && one > 0)) return ["Numbers go up from one to another in equal steps.", low];
+      if (steps > 65_536) return ["These are more than 65,536 steps: take larger ones, or fewer.", step ?? high];
+      return Math.abs(steps - Math.round(steps)) < 1e-6 ? null : [`Steps of ${one} from ${first} do not end at ${last}.`, step ?? high];
     },
     plan: () => ({ scale: read(), ...(others.other.value.trim() ? { other: others.other.value.trim() } : {}) }),
     question: () => ({ ...read(), ...(others.other.value.trim() ? { other: others.other.value.trim() } : {}) }),

@@ -128,6 +128,7 @@ export async function planPage(root, lost, place, name) {
     await shares.show(found, plan.trial_of && !query() ? truthOf(plan)?.[""] : null);
     if (turn !== latest) return;
     why.replaceChildren(kind.lists ? "" : `Answers are ${plan.asks_for}. `, `Estimated from ${several(found.n, "report")}. `, waitingNote(found.released.held_back), `Intervals hold the true share with probability ${percent(found.level, 0.01)}. `,
+      query() ? "The cards below speak of everybody and of all days. " : "",
       few ? "" : `The ${count(TOP)} most frequent answers are shown. `,
       ...[...found.warnings, ...largeSets(found)].map((one) => h("span", { class: "warning" }, sentence(one))));
     if (found.prior) refill(learnt, forStatisticians(`Calibrated with the prior ${found.prior.fitted}.`, ...found.notes.map(sentence)));

@@ -85,7 +85,7 @@ export async function questionnairePage(root, lost, place, name) {
       panel.replaceChildren(...waiting(parts, least, few));
       return;
     }
-    const keys = Object.keys(result.tables).filter((key) => !key.endsWith(SUMMED));
+    const keys = Object.keys(result.tables).filter((key) => !(key.endsWith(SUMMED) && result.tables[key].columns.value));
     tabs.replaceChildren(...keys.map((key) => h("button", { type: "button", role: "tab", id: freshId("tab"), "data-key": key, onclick: () => show(result, key), onkeydown: (event) => move(event, result, keys) }, key.split(",").map(label).join(" × "))));
     const reports = parts.reduce((sum, part) => sum + part.reports - part.suspect, 0);
     notes.replaceChildren(h("p", { class: "note" }, `Estimated from ${several(result.n, "report")}. ${whose.segment.value ? "" : waitingNote(reports - result.n)}Intervals hold the true share 9 times out of 10.`),
@@ -127,12 +127,16 @@ export function waiting(parts, least, why = "") {
 /** The mean and the median of a question, of everybody or of the people with one answer; null if it has none. */
 export function figuresOf(result, key) {
   const table = result.tables[`${key}${SUMMED}`]?.columns;
-  return table ? Object.fromEntries(table.of.map((name, place) => [name, { value: table.value[place], low: table.low[place], high: table.high[place] }])) : result.summaries?.[key] ?? null;
+  return table?.of ? Object.fromEntries(table.of.map((name, place) => [name, { value: table.value[place], low: table.low[place], high: table.high[place] }])) : result.summaries?.[key] ?? null;
 }
+
+/** The column with the answers to a question, which is called otherwise if there is a column of numbers with its name. */
+export const answersIn = (columns, name) => columns[`${name} (answer)`] ?? columns[name];
 
 /** The answers to one question, with bars and intervals; numbers stand beside each other in the picture. */
 function answersOf(name, columns, form, summary, truth) {
-  const rows = rowsOf(columns[name].map(label), columns).map((row, place) => ({ ...row, truth: truth ? truth[columns[name][place]] ?? 0 : undefined }));
+  const answers = answersIn(columns, name);
+  const rows = rowsOf(answers.map(label), columns).map((row, place) => ({ ...row, truth: truth ? truth[answers[place]] ?? 0 : undefined }));
   const ordered = form.questions.some((one) => one.name === name && one.question);
   const drawn = () => (ordered ? bars(760, 280, { name, values: columns.share, low: columns.low, high: columns.high, labels: rows.map((row) => row.name), titles: rows.map((row) => row.title), format: (share) => percent(share, 0.01) }) : shareBars(760, rows, name));
   return [summary ? h("p", { class: "lead" }, summedUp(summary)) : "", shareList(rows), truth ? h("p", { class: "legend" }, h("span", { class: "key truth" }), "what the made-up people answered") : "", pictureButtons(name, drawn)];
@@ -140,8 +144,9 @@ function answersOf(name, columns, form, summary, truth) {
 
 /** The table of two questions: a cell is the darker the more people it has. */
 export function heatMap([first, second], columns) {
-  const rows = [...new Set(columns[first])];
-  const heads = columns[second].slice(0, columns[second].length / rows.length);
+  const [down, across] = [first, second].map((name) => answersIn(columns, name));
+  const rows = [...new Set(down)];
+  const heads = across.slice(0, across.length / rows.length);
   const most = Math.max(...columns.share, 1e-9);
   const cell = (place) => {
     const ends = { low: columns.low[place], high: columns.high[place] };
@@ -149,7 +154,7 @@ export function heatMap([first, second], columns) {
     made.style.setProperty("--heat", `${Math.round((columns.share[place] / most) * 100)}%`);
     return made;
   };
-  const numbers = columns.share.map((share, place) => [columns[first][place], columns[second][place], percent(share, 0.001), percent(columns.low[place], 0.001), percent(columns.high[place], 0.001)]);
+  const numbers = columns.share.map((share, place) => [down[place], across[place], percent(share, 0.001), percent(columns.low[place], 0.001), percent(columns.high[place], 0.001)]);
   return [
     h("p", { class: "note" }, `Shares of all people: ${label(first)} in rows, ${label(second)} in columns. Small figures are intervals.`),
     scrolling(`${first} by ${second}`, h("table", { class: "heat" }, h("caption", { class: "unseen" }, `${first} by ${second}`),

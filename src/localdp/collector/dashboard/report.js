@@ -5,7 +5,7 @@ import { bars, responsive, shareBars } from "./charts.js";
 import { card, h, scrolling } from "./dom.js";
 import { head, kindTitle, loaded, titleOf } from "./head.js";
 import { pictureButtons } from "./picture.js";
-import { figuresOf, heatMap, waiting } from "./questionnaire.js";
+import { answersIn, figuresOf, heatMap, waiting } from "./questionnaire.js";
 import { shareCard } from "./share.js";
 import { between, rowsOf } from "./shares.js";
 import { chance, count, label, longDay, percent, several, summedUp, waitingNote } from "./words.js";
@@ -65,11 +65,11 @@ async function tables(study, signal) {
     if (study.kind === "questionnaire" && key.includes(",")) return card(key.split(",").map(label).join(" × "), null, ...heatMap(key.split(","), columns));
     const share = columns.share ?? [];
     const ends = study.kind === "questionnaire" ? columns : { low: columns.low.map((one) => one / Math.max(found.n, 1)), high: columns.high.map((one) => one / Math.max(found.n, 1)) };
-    const names = (columns[key] ?? columns.item ?? columns.items).map((item, at) => (columns.kind?.[at] === "other" ? "everybody else" : columns.kind?.[at] === "beginning" ? `${item}…` : label(item)));
+    const names = (answersIn(columns, key) ?? columns.item ?? columns.items).map((item, at) => (columns.kind?.[at] === "other" ? "everybody else" : columns.kind?.[at] === "beginning" ? `${item}…` : label(item)));
     const notes = columns.probability?.map((value) => (value === null ? "" : chance(value)));
     const ordered = form.questions?.some((one) => one.name === key && one.question);
     const summary = figuresOf(found, key);
-    return result(columns[key] ? label(key) : "What was found", summary && summedUp(summary), rowsOf(names, { share, low: ends.low, high: ends.high }, notes).slice(0, TOP), ordered, null, place ? [] : found.notes);
+    return result(answersIn(columns, key) ? label(key) : "What was found", summary && summedUp(summary), rowsOf(names, { share, low: ends.low, high: ends.high }, notes).slice(0, TOP), ordered, null, place ? [] : found.notes);
   });
   return { n: found.n, cards };
 }

@@ -64,6 +64,8 @@ function agreedCard(study) {
     row("Name for programs", h("code", {}, study.id))));
 }
 
+const plain = (text) => text.trim().replace(/\s+/g, " ");
+
 function lifeCard(study, go) {
   const path = `/v1/studies/${study.id}`;
   const ended = study.state === "closed" || study.state === "done";
@@ -74,12 +76,12 @@ function lifeCard(study, go) {
       await change("DELETE", path);
       return "#/";
     }, "The survey is deleted.") }, "Delete for good");
-    typed.addEventListener("input", () => { remove.disabled = typed.value.trim() !== titleOf(study); });
+    typed.addEventListener("input", () => { remove.disabled = plain(typed.value) !== plain(titleOf(study)); });
     return [
       h("div", { class: "actions" },
         study.trial_of ? null : h("button", { type: "button", onclick: () => done(() => tryIt(study), "The trial is made.") }, "Try it"),
-        h("button", { type: "button", onclick: () => done(async () => placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })), "The copy is made.") }, "Clone"),
-        study.state === "done" ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
+        study.trial_of ? null : h("button", { type: "button", onclick: () => done(async () => placeOf(await tell(`${path}/clone`, { title: `Copy of ${study.title}`.slice(0, 200), draft: true })), "The copy is made.") }, "Clone"),
+        study.state === "done" || (ended && !study.closed) ? null : ended ? button("Open again", () => change("POST", `${path}/reopen`), "The survey takes reports again.")
           : button("Close", () => change("POST", `${path}/close`), "The survey takes no more reports."),
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),

@@ -7,6 +7,8 @@ import { moment } from "./words.js";
 
 const SCOPES = { read: "read: see results", write: "write: send reports", admin: "admin: do everything" };
 
+const over = (one) => one.revoked || (one.expires && Date.parse(one.expires) <= Date.now());
+
 export async function tokensPage(root) {
   document.title = "Tokens · localdp";
   root.append(h("h1", {}, "Tokens"));
@@ -47,10 +49,10 @@ export async function tokensPage(root) {
     };
     say("Revoke");
     return h("tr", { class: one.revoked ? "revoked" : null }, h("th", { scope: "row" }, one.name || `token ${one.id}`), h("td", {}, one.scope, one.plan ? " (one survey)" : "", one.expires ? h("small", {}, ` until ${moment(one.expires)}`) : ""),
-      h("td", { "data-name": "made " }, moment(one.created)), h("td", { "data-name": "used last: " }, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : revoke));
+      h("td", { "data-name": "made " }, moment(one.created)), h("td", { "data-name": "used last: " }, one.used ? moment(one.used) : "never"), h("td", {}, one.revoked ? `revoked ${moment(one.revoked)}` : over(one) ? "ended" : revoke));
   };
-  list.append(...every.filter((one) => !one.revoked).map(row));
-  const old = h("tbody", {}, every.filter((one) => one.revoked).map(row));
+  list.append(...every.filter((one) => !over(one)).map(row));
+  const old = h("tbody", {}, every.filter(over).map(row));
   const ended = h("summary");
   const table = (caption, body) => scrolling(`${caption}, a table`, h("table", { class: "tokens" }, h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, ["name", "may", "made", "used last", "revoke"].map((text) => h("th", { scope: "col" }, text)))), body), "tall");
@@ -72,7 +74,7 @@ export async function tokensPage(root) {
         h("div", { class: "field" }, h("label", { for: "token-scope" }, "It may"), scope)),
       h("div", { class: "actions" }, h("button", { class: "main" }, "Make the token"))), made, error),
     card("Tokens in use", "“Used last” is right to the hour.", table("Tokens in use", list)),
-    h("details", {}, ended, h("div", { class: "card" }, table("Revoked tokens", old))));
-  const revoked = () => { ended.textContent = `Revoked (${old.children.length})`; ended.parentNode.hidden = !old.children.length; };
+    h("details", {}, ended, h("div", { class: "card" }, table("Revoked or ended tokens", old))));
+  const revoked = () => { ended.textContent = `Revoked or ended (${old.children.length})`; ended.parentNode.hidden = !old.children.length; };
   revoked();
 }

@@ -53,7 +53,7 @@ _FEED = record(
 )
 ROUTES = (
     Route("GET", "/v1/feed", "read", "What has happened.", every, {200: ("A JSON Feed.", {MEDIA_TYPE: _FEED})},
-          (Parameter("after", "Only what came after the event with this id.",
+          (Parameter("after", "Only what came next after the event with this id.",
                      {"type": "integer", "minimum": 0, "exclusiveMaximum": 10**15, "default": 0}),
            Parameter("most", "So many events.", {"type": "integer", "minimum": 1, "maximum": 1_000, "default": 100}))),
 )  # fmt: skip

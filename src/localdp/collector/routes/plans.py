@@ -32,10 +32,10 @@ async def create(service: Service, request: Request) -> Response:
         raise Problem(
             409,
             "plan-exists",
-            f"this collector has the plan {plan.fingerprint} already, with another title, question, minimum, dates or "
-            "need of a token. Its title and question can be corrected; for all else, close it and create one that "
-            "devices see as another: with other items, another mechanism, or a slightly different epsilon. Devices "
-            "that have reported then spend epsilon once more",
+            f"this collector has the plan {plan.fingerprint} already, with another title, question, minimum, dates, "
+            "segments or need of a token. Its title and question can be corrected; for all else, close it and create "
+            "one that devices see as another: with other items, another mechanism, or a slightly different epsilon. "
+            "Devices that have reported then spend epsilon once more",
         )
     answer = await service.pools.for_operators(described, service, collection)
     return json_response(answer, 200 if made is None else 201, {"Location": f"/v1/plans/{plan.fingerprint}"})

@@ -39,8 +39,8 @@ async def create(service: Service, request: Request) -> Response:
             409,
             "study-exists",
             f"this collector has the {study.what} {study.fingerprint} already, with another title, question, minimum, "
-            "dates, need of a token or way to advance, and these are never changed. Use it as it is, or create one "
-            "that devices see as another, such as one with another name",
+            "dates, segments, need of a token or way to advance, and these are never changed. Use it as it is, or "
+            "create one that devices see as another, such as one with another name",
         )
 
     def answer() -> dict[str, Any]:
@@ -269,8 +269,7 @@ _PATH = "/v1/studies/{study}"
 
 ROUTES = (
     replace(uploads.ROUTE, path=f"{_PATH}/parts/{{part}}/reports", handler=_unused, endpoint=PartUploads,
-            summary="Store reports of a part. The answers 201 and 200 are sent when they are on the disk.",
-            parameters=(uploads.UPLOAD_ID_HEADER, uploads.WORDING_HEADER)),
+            summary="Store reports of a part. The answers 201 and 200 are sent when they are on the disk."),
     Route("POST", "/v1/studies", "admin", "Create a study.", create,
           {201: ("Created.", _ONE), 200: ("Created before.", _ONE)}, body={"application/json": REQUEST},
           problems=(409,)),

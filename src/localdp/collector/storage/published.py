@@ -88,11 +88,14 @@ def happened(session: Session, collection: int, moment: int, kind: str, sentence
 
 
 def events(session: Session, after: int, most: int) -> list[Event]:
-    """What has happened after the event with this number, the newest first."""
+    """What has happened after the event with this number, the newest first.
+
+    If there is more, whoever has seen some events gets those that follow them, and misses none by asking again.
+    """
     rows = session.execute(
         "SELECT happened.seq, happened.moment, collections.name, happened.kind, sentence FROM happened "
         "JOIN collections ON collections.id = happened.collection WHERE happened.seq > ? "
-        "ORDER BY happened.seq DESC LIMIT ?",
-        (after, most),
+        "ORDER BY happened.seq * ? LIMIT ?",
+        (after, 1 if after else -1, most),
     )
-    return [Event(*row) for row in rows]
+    return sorted((Event(*row) for row in rows), key=lambda one: -one.seq)
