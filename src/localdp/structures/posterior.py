@@ -64,11 +64,12 @@ class StructuredPosterior(Frozen, AnyPosterior):
 
     def linear(self, weights: Vector, level: float) -> Quantity:
         held = np.flatnonzero(weights)
-        value, variance = self.sum_moments(weights)
         if held.size == 1:
             tails = np.array([(1 - level) / 2, (1 + level) / 2])
             ends = self.quantiles_of(np.repeat(held, 2), tails) * weights[held[0]]
-            return Quantity(value, float(ends.min()), float(ends.max()), level)
+            value = float(weights @ self.means())  # the ends are whole people, and of less than one there is none
+            return Quantity(value, min(float(ends.min()), value), max(float(ends.max()), value), level)
+        value, variance = self.sum_moments(weights)
         least, largest = self._bounds(weights)
         low, high = bounded_interval(value, variance, level, least, largest)
         return Quantity(value, low, high, level)
