@@ -185,7 +185,9 @@ class Calibrated(Frequencies):
 
     def _group_sum(self, members: Places, level: float) -> Quantity:
         found = self._posterior.linear(np.isin(np.arange(self.domain.size), members).astype(np.float64), level)
-        return found if self.processed is None else replace(found, value=float(self.processed[members].sum()))
+        # A combination with raw sums can lie outside of what is possible, as those do.
+        value = np.clip(found.value, 0.0, self._most) if self.processed is None else self.processed[members].sum()
+        return replace(found, value=float(value))
 
     @property
     def _footer(self) -> tuple[str, ...]:
