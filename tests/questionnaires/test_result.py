@@ -208,3 +208,32 @@ def test_the_less_is_known_of_a_small_share_the_longer_is_its_interval():
         ends.append(high[0])
     assert ends == sorted(ends)
     assert ends[-1] > 0.3
+
+
+def test_what_is_asked_wrongly_is_explained():
+    """Untyped errors, shares that were nan, and advice to cross what cannot be crossed."""
+    survey = ldp.Questionnaire(
+        {"diet": ldp.Choice(["vegan", "any"]), "age": ldp.Scale(1, 3), "pets": ldp.Choices(["cat", "dog"])},
+        epsilon=2.0,
+        cross=[("diet", "age")],
+    )
+    answers = {"diet": ["vegan", "any"] * 200, "age": [1, 3] * 200, "pets": [["cat"], []] * 200}
+    result = survey.simulate(answers, seed=1).calibrate()
+    for ask, words in {
+        "no name": (lambda: result[5], "no question 5"),
+        "several answers": (lambda: result["diet", "pets"], "'pets' has several answers"),
+        "the same twice": (lambda: result["diet", "diet"], "two different ones"),
+        "given nothing": (lambda: result["age"].given(diet=[]), "no answer at all"),
+        "given without a question": (lambda: result["age"].given("vegan"), "given\\(diet='vegan'\\)"),
+        "tables given nobody knows what": (lambda: result.tables_given("x", 1), "no question 'x'"),
+    }.values():
+        with pytest.raises(InvalidInputError, match=words):
+            ask()
+
+
+def test_questionnaires_with_one_document_are_equal():
+    survey = ldp.Questionnaire({"age": ldp.Scale(1, 3), "diet": ldp.Choice(["vegan", "any"])}, epsilon=2.0, cross="all")
+    again = ldp.Questionnaire.from_json(survey.to_json())
+    assert again == survey
+    assert {again: 1}[survey] == 1
+    assert survey != ldp.Questionnaire(survey.questions, epsilon=1.0, cross="all")

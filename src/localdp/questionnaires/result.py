@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ class QuestionnaireResult(Tabular, Frozen):
         return (_POPULATION,)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Calibrated:
-        names = (key,) if isinstance(key, str) else tuple(key)
+        names = tuple(key) if isinstance(key, tuple | list) else (key,)
         unknown = [name for name in names if name not in self.survey.questions]
         if unknown:
             raise unknown_names(unknown, self.survey.questions)
@@ -121,6 +121,8 @@ class QuestionnaireResult(Tabular, Frozen):
 
         A question has a table of its answers; one with a scale has another with the mean, the median and percentiles.
         """
+        if name not in self.survey.questions:
+            raise unknown_names([name], self.survey.questions)
         found: dict[str, Table] = {}
         crossed = (pair for pair in self.survey.crossings if name in pair and self.counted[BETWEEN.join(pair)].n)
         for other in [two if one == name else one for one, two in crossed]:
@@ -174,8 +176,11 @@ class QuestionnaireResult(Tabular, Frozen):
     def whole_table(self, one: str, other: str) -> tuple[Vector, Vector]:
         """The table of two crossed questions with all cells, also those for no answer, and draws of it."""
         place = self._place
-        names = sorted((one, other), key=lambda name: place.get(name, -1))
-        key = place.get(names[0], -1), place.get(names[1], -1)
+        several = [name for name in (one, other) if name not in place]
+        if several:
+            raise InvalidInputError(f"{several[0]!r:.60} has several answers of one person, and is in no table of two")
+        names = sorted((one, other), key=place.__getitem__)
+        key = place[names[0]], place[names[1]]
         if BETWEEN.join(names) not in self.counted:
             raise InvalidInputError(
                 f"{one!r:.60} and {other!r:.60} were not asked together, so their table is not known: add "
@@ -280,9 +285,13 @@ class _Member(InSurvey):
 
 def _chosen(name: str, question: Question, answer: Any) -> Places:
     """The cells of an answer, or of several."""
-    several = answer if isinstance(answer, list | tuple | range | set | np.ndarray) else [answer]
+    several = (
+        [answer] if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable) else list(answer)
+    )
+    if not several:
+        raise InvalidInputError("given no answer at all there are no people: give one answer, or a list of some")
     try:
-        return np.unique(question.read(list(several)).one_each()).astype(np.intp)
+        return np.unique(question.read(several).one_each()).astype(np.intp)
     except UnknownItemError:
         known = ", ".join(map(repr, question.cells.items))
         raise UnknownItemError(f"{shown(answer)} is no answer to {name!r:.60}: the answers are {known:.300}") from None
