@@ -11,6 +11,7 @@ from scipy.special import betaincinv, gammaincinv, ndtri
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.cumulative import SLACK
 from localdp.frozen import Frozen
+from localdp.kernels.blas import one_thread
 from localdp.structures.few_cells import FEW
 from localdp.structures.likelihood import Rows
 from localdp.structures.marginals import Marginals
@@ -87,6 +88,7 @@ class StructuredPosterior(Frozen, AnyPosterior):
         return least, np.inf if weights.max() > 0 else 0.0
 
     @cached_property
+    @one_thread()
     def _moments(self) -> tuple[Vector, Vector]:
         means = self._average([part.moments[0] for part in self.parts])
         variances = self._average([part.moments[1] + (part.moments[0] - means) ** 2 for part in self.parts])
