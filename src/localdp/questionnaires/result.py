@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from localdp.questionnaires.association import Association, association
 from localdp.questionnaires.draws import Draws, draw
 from localdp.questionnaires.observed import Layout, Observed
 from localdp.questionnaires.part import BETWEEN
-from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, DrawnPosterior
+from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, DrawnPosterior, FirstCells
 from localdp.questions import Question
 from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
@@ -160,11 +160,24 @@ class QuestionnaireResult(Tabular, Frozen):
             raise InvalidInputError(f"nobody has answered {name!r:.60} yet: wait for more reports")
         question = self.survey.questions[name]
         if name not in self._place:
-            return self.counted[name].estimate().calibrate()  # of several answers, nothing is crossed
+            return self._several(name, self.counted[name].estimate().calibrate())  # nothing is crossed
         cells = self._draws.layout.of(self._place[name])
         declared = np.arange(question.cells.size)
         best, draws = self._draws.alone[cells], self._draws.alone_draws[:, cells]
         return self._made(best, draws, declared, (name,), self.n, MORE_DOUBT_ALONE)
+
+    def _several(self, name: str, counted: Calibrated) -> Calibrated:
+        """What the people who were asked a question with several answers hold, without the cell for no answer."""
+        cells = self.survey.questions[name].cells
+        if counted.domain == cells:
+            return counted
+        known = FirstCells(counted._posterior, cells.size, counted.domain.size)
+        noise = counted.noise
+        if isinstance(noise, NoiseByItem):
+            noise = NoiseByItem(noise.variances[: cells.size], noise.excess)
+        member = _Several(known, (cells.size,), counted.notes, name, counted.n)
+        estimates = counted.estimates[: cells.size]
+        return replace(counted, estimates=estimates, domain=cells, noise=noise, known=known, survey=member, doubts=())
 
     def _joint(self, one: str, other: str) -> Calibrated:
         best, draws = self.whole_table(one, other)
@@ -281,6 +294,24 @@ class _Member(InSurvey):
         people = max(1, round(self.result.n * share))
         declared = np.arange(self.shape[0])
         return self.result._made(some / share, drawn / np.maximum(shares, 1e-300), declared, (own,), people)
+
+
+@dataclass(frozen=True, eq=False)
+class _Several(InSurvey):
+    """The place of a question with several answers, which stands alone."""
+
+    posterior: FirstCells
+    shape: tuple[int, ...]
+    notes: tuple[str, ...]
+    name: str
+    n: int
+
+    def no_answer(self, level: float) -> Quantity:
+        value, low, high = (np.clip(self.posterior.last(level), 0, self.n) / self.n).tolist()
+        return Quantity(value, low, high, level)
+
+    def given(self, answers: Mapping[str, Any]) -> Calibrated:  # noqa: ARG002 (any answers are refused)
+        raise InvalidInputError(f"{self.name!r:.60} has several answers of one person, and is in no table of two")
 
 
 def _chosen(name: str, question: Question, answer: Any) -> Places:
