@@ -132,3 +132,13 @@ def test_items_with_different_noise_are_added_up():
         found = estimate.calibrate("smooth", warn=False).group({"some": members})
         held += found["low"][0] <= truth[members].sum() <= found["high"][0]
     assert held >= 60 - 22
+
+
+def test_calibrated_groups_hold_a_possible_number_of_people():
+    """Combined with raw sums, a group of two had -4,154 of 10,000 people, with an interval from 0."""
+    held = np.append(10_000, np.zeros(30, int))
+    found = ldp.Plan(31, "oue", 0.01).simulate(held, seed=1).estimate().calibrate(warn=False)
+    groups = found.group({"one": [0], "two": [0, 1], "another": [3]}).columns
+    assert (groups["frequency"] >= groups["low"]).all()
+    assert (groups["frequency"] <= groups["high"]).all()
+    assert 0 in groups["frequency"]

@@ -1,6 +1,9 @@
 """The difference of two surveys."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -8,7 +11,7 @@ import localdp as ldp
 from localdp.changes.equality import equality_p_value
 from localdp.changes.movement import evidence, learn, posterior_of_changes, scales, units
 from localdp.changes.sides import Side
-from localdp.errors import DomainError, InvalidInputError
+from localdp.errors import DomainError, InvalidInputError, UnknownItemError
 
 
 def zipf(d: int) -> np.ndarray:
@@ -270,3 +273,24 @@ def test_the_p_value_has_its_level_for_a_few_people() -> None:
         before, after = survey(plan, shares, 200, rng), survey(plan, shares, 300, rng)
         p_values.append(equality_p_value(Side.of(before), Side.of(after), shares))
     assert 1 <= np.sum(np.array(p_values) < 0.05) <= 35
+
+
+def test_known_shares_with_labels_are_put_in_the_order_of_the_items():
+    """A pandas Series was taken in its own order, whatever its labels, and a dictionary was refused."""
+    seen = ldp.Plan(["tea", "coffee", "water"], epsilon=2.0).simulate([5_000, 3_000, 2_000], seed=1)
+    expected = ldp.difference(seen, [0.5, 0.3, 0.2]).shares
+    labelled = {"water": 0.2, "tea": 0.5, "coffee": 0.3}
+    for known in (labelled, pd.Series(labelled)):
+        np.testing.assert_array_equal(ldp.difference(seen, known).shares, expected)
+    with pytest.raises(UnknownItemError, match="'milk'"):
+        ldp.difference(seen, {"milk": 0.5, "coffee": 0.3, "water": 0.2})
+
+
+@pytest.mark.parametrize("before", ["reports", "known"])
+def test_a_change_on_a_scale_can_be_copied_once_it_was_read(before):
+    """It kept functions that cannot be pickled."""
+    plan = ldp.Plan(ldp.Scale(1, 5), epsilon=2.0)
+    first = plan.simulate([100, 200, 300, 200, 100], seed=1) if before == "reports" else [0.2] * 5
+    change = ldp.difference(first, plan.simulate([300, 200, 100, 200, 100], seed=2))
+    mean = change.mean()
+    assert pickle.loads(pickle.dumps(change)).mean() == mean  # noqa: S301 (made here)

@@ -227,3 +227,12 @@ class TestBasis:
                 expected.append(log_density(np.outer(after, after) * k / precision, q) - log_density(none, q))
         assert steps.log_evidence[0] == pytest.approx(np.log(np.mean(np.exp(expected))))
         assert steps.moments.sum() == pytest.approx(1)
+
+
+def test_one_aggregate_is_one_period():
+    """Of few items the test for shared noise says nothing, and reports counted twice."""
+    plan = ldp.Plan(["tea", "coffee", "water"], epsilon=1.0)
+    monday, empty = plan.simulate([50, 30, 20], seed=1), ldp.Aggregate(plan)
+    with pytest.raises(InvalidInputError, match="two periods"):
+        ldp.history([monday, empty, monday])
+    assert len(ldp.history([monday, empty, empty])) == 3

@@ -201,3 +201,10 @@ def test_a_misspelled_item_of_a_group_is_no_catch_all():
 def test_an_estimate_that_is_missing_is_named_by_its_item():
     with pytest.raises(FrequencyError, match="the frequency of item 'mate' is nan, which is not a finite number"):
         ldp.Estimate({"tea": 5.0, "mate": np.nan}, n=10, variance=1.0)
+
+
+@pytest.mark.parametrize("items", ["tea", 0, b"tea"])
+def test_items_named_beforehand_are_a_list(items):
+    found = ldp.Estimate([9.5, -2.0, 31.0], n=40, variance=16.0, domain=["tea", "coffee", "water"])
+    with pytest.raises(InvalidInputError, match="in a list"):
+        found.table(items=items)

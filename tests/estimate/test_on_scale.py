@@ -102,3 +102,11 @@ def test_a_range_that_nobody_is_in_may_be_empty(mechanism):
     assert cal.share_between(3, 5).high == 1.0
     low = cal.share_between(1, 4).low * 500
     assert low == pytest.approx(round(low))
+
+
+def test_the_interval_of_a_range_contains_its_share_up_to_the_last_digit():
+    """Everybody is in the whole scale, and 0.9999999999999998 of them were, with an interval from 1 to 1."""
+    found = ldp.Plan(ldp.Scale(0, 60), "wave", 16.0).simulate(np.full(61, 5), seed=1).estimate().calibrate()
+    for ends in ((0, 60), (0, 0), (3, 3), (60, 60), (10, 19)):
+        share = found.share_between(*ends)
+        assert share.low <= share.value <= share.high, ends

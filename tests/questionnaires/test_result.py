@@ -133,6 +133,27 @@ def test_a_question_with_several_answers_is_read_by_itself():
     assert result["c"].shares[0] > 0.8 > 0.2 > result["c"].shares[1]
 
 
+def test_a_question_with_several_answers_has_the_declared_ones_and_no_answer_apart():
+    """The cell for no answer was one more item, and `no_answer` an error that denied the questionnaire."""
+    questions = {"a": ldp.Choice(2), "c": ldp.Choices(["x", "y"], most=2), "d": ldp.Choices(["x", "y"], other="z")}
+    survey = ldp.Questionnaire(questions, epsilon=4.0)
+    answers = {"a": [0] * 9_000, "c": [["x"], ["x", "y"], None] * 3_000, "d": [["x"], ["w"], ["y"]] * 3_000}
+    result = survey.simulate(answers, seed=1).calibrate()
+    found, none = result["c"], result["c"].no_answer
+    assert found.domain.items == ("x", "y")
+    np.testing.assert_allclose(found.shares, [2 / 3, 1 / 3], atol=0.1)
+    assert none.low <= none.value <= none.high
+    assert none.value == pytest.approx(1 / 3, abs=0.1)
+    assert list(result.tables()["c"].columns["c"]) == ["x", "y", "no answer"]
+    low, high = found.interval()
+    assert ((low <= found.frequencies) & (found.frequencies <= high)).all()
+    assert found.group({"x": ["x"]}).columns["frequency"][0] == pytest.approx(found.frequencies[0], abs=20)
+    assert found.top(1).items == ["x"]
+    assert result["d"].domain.items == ("x", "y", "z")
+    with pytest.raises(InvalidInputError, match="'c' has several answers"):
+        found.given(a=0)
+
+
 def test_the_gradient_of_the_model_is_that_of_its_loss():
     random = np.random.default_rng(1)
     layout = Layout(("a", "b"), (3, 4))
@@ -208,3 +229,32 @@ def test_the_less_is_known_of_a_small_share_the_longer_is_its_interval():
         ends.append(high[0])
     assert ends == sorted(ends)
     assert ends[-1] > 0.3
+
+
+def test_what_is_asked_wrongly_is_explained():
+    """Untyped errors, shares that were nan, and advice to cross what cannot be crossed."""
+    survey = ldp.Questionnaire(
+        {"diet": ldp.Choice(["vegan", "any"]), "age": ldp.Scale(1, 3), "pets": ldp.Choices(["cat", "dog"])},
+        epsilon=2.0,
+        cross=[("diet", "age")],
+    )
+    answers = {"diet": ["vegan", "any"] * 200, "age": [1, 3] * 200, "pets": [["cat"], []] * 200}
+    result = survey.simulate(answers, seed=1).calibrate()
+    for ask, words in {
+        "no name": (lambda: result[5], "no question 5"),
+        "several answers": (lambda: result["diet", "pets"], "'pets' has several answers"),
+        "the same twice": (lambda: result["diet", "diet"], "two different ones"),
+        "given nothing": (lambda: result["age"].given(diet=[]), "no answer at all"),
+        "given without a question": (lambda: result["age"].given("vegan"), "given\\(diet='vegan'\\)"),
+        "tables given nobody knows what": (lambda: result.tables_given("x", 1), "no question 'x'"),
+    }.values():
+        with pytest.raises(InvalidInputError, match=words):
+            ask()
+
+
+def test_questionnaires_with_one_document_are_equal():
+    survey = ldp.Questionnaire({"age": ldp.Scale(1, 3), "diet": ldp.Choice(["vegan", "any"])}, epsilon=2.0, cross="all")
+    again = ldp.Questionnaire.from_json(survey.to_json())
+    assert again == survey
+    assert {again: 1}[survey] == 1
+    assert survey != ldp.Questionnaire(survey.questions, epsilon=1.0, cross="all")

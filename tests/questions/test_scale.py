@@ -151,3 +151,10 @@ def test_the_order_is_known_without_asking():
     np.testing.assert_allclose(by_itself.frequencies, told.frequencies)
     assert estimate.calibrate("smooth").structured is None
     assert repr(ldp.Scale(0, 20, other="none").structure) == "Ordered(apart=1)"
+
+
+def test_ends_in_single_precision_are_the_numbers_they_are_written_as():
+    """The document had 0.10000000149011612, which `from_json` refuses."""
+    plan = ldp.Plan(ldp.Scale(np.float32(0.1), 1, step=np.float32(0.1)), epsilon=1.0)
+    assert plan == ldp.Plan(ldp.Scale(0.1, 1, step=0.1), epsilon=1.0)
+    assert ldp.Plan.from_json(plan.to_json()) == plan

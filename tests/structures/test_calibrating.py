@@ -259,3 +259,27 @@ def test_very_many_cells_are_handled_some_at_a_time(structure, shares):
     assert error(found, truth) < 0.7 * error(estimate.calibrate(found.prior, warn=False), truth)
     low, high = found.interval(0.9)
     assert ((low <= truth) & (truth <= high)).mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "n"),
+    [("oue", 1.0, 10**9), ("grr", 16.0, 10**5), ("oue", 16.0, 10**6), ("oue", 16.0, 10**5)],
+)
+def test_a_cell_that_everybody_is_in_keeps_its_peak(mechanism, epsilon, n):
+    """Intervals went from 1,652 to 16,045 for 100,000 people, beyond n, or were nan: the search missed narrow peaks."""
+    held = np.append(np.zeros(30, int), n)
+    found = ldp.Plan(ldp.Scale(0, 30), mechanism, epsilon).simulate(held, seed=1).estimate().calibrate(warn=False)
+    low, high = found.interval()
+    assert np.isfinite([low, high, found.frequencies, found.std]).all()
+    assert (low <= np.ceil(found.frequencies)).all()
+    assert (np.floor(found.frequencies) <= high).all()
+    assert 0.99 * n < low[-1] <= found.quantile(0.5)[-1] <= high[-1] <= n
+
+
+def test_a_single_cell_has_its_mean_whatever_the_noise():
+    """One person, epsilon 0.01: a share of 100% with an interval from 0 to 0."""
+    held = np.append(1, np.zeros(30, int))
+    found = ldp.Plan(ldp.Scale(0, 30), "oue", 0.01).simulate(held, seed=1).estimate().calibrate(warn=False)
+    share = found.share_between(0, 0)
+    assert share.value == pytest.approx(found.shares[0])
+    assert share.low <= share.value <= share.high

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import localdp as ldp
+from localdp.errors import DomainError
 from localdp.structures.like import shares_noise
 
 
@@ -92,3 +94,16 @@ def test_other_items_and_bad_releases_are_refused():
     for bad in ("last month", [1.0, -2.0], [0.0, 0.0], [[1.0, 2.0]], [1.0, np.nan]):
         with pytest.raises(ldp.LocalDPError):
             ldp.Like(bad)
+
+
+def test_an_earlier_release_with_labels_must_have_the_same_items_in_the_same_order():
+    """A pandas Series was taken in its own order, whatever its labels."""
+    now = ldp.Plan(["tea", "coffee", "water"], epsilon=2.0).simulate([5_000, 3_000, 2_000], seed=1).estimate()
+    expected = now.calibrate(structure=ldp.Like([5, 3, 2])).frequencies
+    same = {"tea": 5, "coffee": 3, "water": 2}
+    for previous in (same, pd.Series(same), pd.Series([5, 3, 2])):
+        np.testing.assert_array_equal(now.calibrate(structure=ldp.Like(previous)).frequencies, expected)
+    other = {"water": 2, "tea": 5, "coffee": 3}
+    for previous in (other, pd.Series(other)):
+        with pytest.raises(DomainError, match="another order"):
+            now.calibrate(structure=ldp.Like(previous))

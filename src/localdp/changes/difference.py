@@ -112,7 +112,7 @@ class Difference(Result):
     @cached_property
     def probability_up(self) -> Vector:
         """For every item, the probability that its share grew."""
-        return self._below(np.zeros(self.domain.size), upper=True)
+        return np.clip(self._below(np.zeros(self.domain.size), upper=True), 0, 1)
 
     @cached_property
     def p_values(self) -> Vector:

@@ -195,6 +195,8 @@ def _checked(aggregates: Any) -> list[Aggregate]:
             raise InvalidInputError(f"a period of a history is an Aggregate, not {shown(period)}")
         if period.plan != periods[0].plan:
             raise PlanMismatchError("the periods of a history are aggregates of one plan, and these are of several")
+    if len({id(period) for period in periods if period.n}) < sum(period.n > 0 for period in periods):
+        raise InvalidInputError("the same Aggregate is two periods of this history: its reports would count twice")
     return periods
 
 

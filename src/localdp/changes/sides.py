@@ -12,6 +12,7 @@ themselves, and need it not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +27,7 @@ from localdp.errors import DomainError, InvalidInputError
 from localdp.estimate import Estimate
 from localdp.estimate.calibrated import Calibrated
 from localdp.estimate.combined import Combined
+from localdp.estimate.labelled import in_order
 from localdp.estimate.observed import seen_by
 from localdp.estimate.on_scale import Placed
 from localdp.estimate.through_channel import CountsThrough
@@ -121,16 +123,17 @@ class Side:
         """What is known of the population along its scale: the posterior of the people, who are a sample of it."""
         found = self.placed
         assert found is not None  # noqa: S101 (both sides have the same items)
-        shares, reach = found.frequencies / found.n, found._posterior.linear
+        return OrderedCells(self._linear, found.frequencies, found.starts, found.ends)
 
-        def linear(weights: Vector, level: float) -> Quantity:
-            own = reach(weights, level)
-            spread = found.n * max(float(np.square(weights) @ shares - (weights @ shares) ** 2), 0.0)
-            sampled = float(ndtri((1 + level) / 2)) * np.sqrt(spread)
-            low, high = np.hypot(own.value - own.low, sampled), np.hypot(own.high - own.value, sampled)
-            return Quantity(own.value, float(own.value - low), float(own.value + high), level)
-
-        return OrderedCells(linear, found.frequencies, found.starts, found.ends)
+    def _linear(self, weights: Vector, level: float) -> Quantity:
+        """A weighted sum over the cells of a scale."""
+        found = self.placed
+        assert found is not None  # noqa: S101 (the same)
+        own, shares = found._posterior.linear(weights, level), found.frequencies / found.n
+        spread = found.n * max(float(np.square(weights) @ shares - (weights @ shares) ** 2), 0.0)
+        sampled = float(ndtri((1 + level) / 2)) * np.sqrt(spread)
+        low, high = np.hypot(own.value - own.low, sampled), np.hypot(own.high - own.value, sampled)
+        return Quantity(own.value, float(own.value - low), float(own.value + high), level)
 
     @property
     def people(self) -> str:
@@ -211,13 +214,14 @@ class Known(Side):
 
     @classmethod
     def of_shares(cls, given: Any, other: Side, what: str) -> Known:
-        """Shares, one for each item of the other side."""
+        """Shares, one for each item of the other side, in the order of the items or labelled with them."""
         try:
-            shares = checked_estimates(given)
+            shares = checked_estimates(list(given.values()) if isinstance(given, Mapping) else given)
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"{what} is {_EXPECTED}, not {shown(given)} ({error})") from None
         if shares.size != other.size:
             raise DomainError(f"{what} has {shares.size:,} shares, but there are {other.size:,} items")
+        shares = in_order(given, 1.0, other.domain)[0]
         if (shares < 0).any() or (shares > 1).any() or (other.adds_up and abs(float(shares.sum()) - 1) > 1e-6):
             raise InvalidInputError(
                 f"{what} has shares from 0 to 1"
@@ -236,12 +240,11 @@ class Known(Side):
 
     def along(self, scale: Placed) -> OrderedCells:
         """They are known without error."""
+        return OrderedCells(self._linear, self.shares, scale.starts, scale.ends)
 
-        def linear(weights: Vector, level: float) -> Quantity:
-            value = float(weights @ self.shares)
-            return Quantity(value, value, value, level)
-
-        return OrderedCells(linear, self.shares, scale.starts, scale.ends)
+    def _linear(self, weights: Vector, level: float) -> Quantity:
+        value = float(weights @ self.shares)
+        return Quantity(value, value, value, level)
 
     def noise_variances(self, shares: Vector) -> Vector:
         """None."""

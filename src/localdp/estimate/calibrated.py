@@ -28,7 +28,7 @@ from localdp.frozen import read_only
 from localdp.priors import FittedPrior, Noise, NoiseByItem, Predictive
 from localdp.structures.calibration import Calibration
 from localdp.types import Places, Vector
-from localdp.validation import checked_estimates, checked_level, checked_threshold
+from localdp.validation import checked_estimates, checked_level, checked_threshold, shown
 
 if TYPE_CHECKING:
     from localdp.estimate.estimate import Estimate
@@ -118,6 +118,10 @@ class Calibrated(Frequencies):
 
         `result["age"].given(diet="vegan")` has the ages of vegans. Several answers are given as a list.
         """
+        if answers is not None and not isinstance(answers, Mapping):
+            raise InvalidInputError(
+                f"an answer is given with its question, as in given(diet='vegan'), not {shown(answers)}"
+            )
         return self._in_survey().given({**(answers or {}), **named})
 
     def _in_survey(self) -> InSurvey:
@@ -185,7 +189,9 @@ class Calibrated(Frequencies):
 
     def _group_sum(self, members: Places, level: float) -> Quantity:
         found = self._posterior.linear(np.isin(np.arange(self.domain.size), members).astype(np.float64), level)
-        return found if self.processed is None else replace(found, value=float(self.processed[members].sum()))
+        # A combination with raw sums can lie outside of what is possible, as those do.
+        value = np.clip(found.value, 0.0, self._most) if self.processed is None else self.processed[members].sum()
+        return replace(found, value=float(value))
 
     @property
     def _footer(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from localdp.hitters.rules import RULES, best_f_score, within_discovery_rate
 from localdp.items import Item
 from localdp.table import ROWS_IN_NOTEBOOKS, Table, Tabular
 from localdp.types import Places, Vector
-from localdp.validation import checked_amount, checked_level, checked_limit, checked_threshold
+from localdp.validation import checked_amount, checked_level, checked_limit, checked_threshold, shown
 
 INTERVALS = 0.9
 """The level of intervals if none is given, and of the intervals in a list of hitters."""
@@ -192,6 +192,8 @@ class Frequencies(Tabular, ABC):
         if items is None:
             frequency, (low, high) = self.frequencies, self.interval(checked)
         else:
+            if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+                raise InvalidInputError(f"{_NAMED}, in a list such as items=['tea'], not {shown(items)}")
             names = list(items)
             frequency, low, high = self.named_beforehand(self.domain.places(names, _NAMED), checked)
             count = f"{len(names):,} item{'' if len(names) == 1 else 's'} named beforehand"

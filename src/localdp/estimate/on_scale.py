@@ -73,7 +73,7 @@ class Placed:
         found = self.ordered.amount(*self._range(low, high), checked_level(level))
         ends = math.floor(found.low + _NEARLY_WHOLE), math.ceil(found.high - _NEARLY_WHOLE)
         value, low_end, high_end = np.clip([found.value, *ends], 0, self.n).tolist()
-        return Quantity(value / self.n, low_end / self.n, high_end / self.n, found.level)
+        return Quantity(value / self.n, min(low_end, value) / self.n, max(high_end, value) / self.n, found.level)
 
     def summary(self, level: float = INTERVALS) -> dict[str, Quantity]:
         """The mean, the median and four percentiles around it, with their intervals."""

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localdp.kernels.blas import one_thread
 from localdp.questionnaires.classes import AGAIN, WITHIN, Model, Seen, Tables
 from localdp.questionnaires.observed import Layout, Observed, Together
 from localdp.types import Vector
@@ -61,6 +62,7 @@ class Draws:
     table_draws: dict[Pair, Vector]
 
 
+@one_thread()
 def draw(observed: Observed, ordered: tuple[int, ...], centre: Vector, draws: int = DRAWS) -> Draws:
     """The tables, given what was observed. The same observations give the same draws.
 

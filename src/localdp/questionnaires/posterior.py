@@ -70,6 +70,41 @@ class DrawnPosterior(Frozen, AnyPosterior):
         return Quantity(self.n * value, self.n * min(low, value), self.n * max(high, value), level)
 
 
+class FirstCells(Frozen, AnyPosterior):
+    """What another posterior of `size` cells knows about the first ones."""
+
+    def __init__(self, whole: AnyPosterior, cells: int, size: int) -> None:
+        self.whole, self.cells, self.size = whole, cells, size
+        self._freeze()
+
+    def means(self) -> Vector:
+        return self.whole.means()[: self.cells]
+
+    def deviations(self) -> Vector:
+        return self.whole.deviations()[: self.cells]
+
+    def probability_above(self, limit: int) -> Vector:
+        return self.whole.probability_above(limit)[: self.cells]
+
+    def shortest_intervals(self, level: float) -> tuple[Vector, Vector]:
+        low, high = self.whole.shortest_intervals(level)
+        return low[: self.cells], high[: self.cells]
+
+    def quantiles(self, level: float) -> Vector:
+        return self.whole.quantiles(level)[: self.cells]
+
+    def quantiles_of(self, items: Places, levels: Vector) -> Vector:
+        return self.whole.quantiles_of(items, levels)
+
+    def linear(self, weights: Vector, level: float) -> Quantity:
+        return self.whole.linear(np.append(weights, np.zeros(self.size - self.cells)), level)
+
+    def last(self, level: float) -> Vector:
+        """The mean of the cell behind them, and the ends of its interval."""
+        low, high = self.whole.shortest_intervals(level)
+        return np.array([self.whole.means()[self.cells], low[self.cells], high[self.cells]])
+
+
 def _beta(means: Vector, variances: Vector) -> tuple[Vector, Vector]:
     """The parameters of the law of each share."""
     size = np.clip(means * (1 - means) / variances - 1, 0.0, _MOST)

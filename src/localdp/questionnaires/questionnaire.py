@@ -261,6 +261,12 @@ class Questionnaire(Study):
         counted = {part.key: tally.of(part) for part in self.parts()}
         return QuestionnaireAggregate(self, counted).calibrate()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Questionnaire) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     def __repr__(self) -> str:
         return (
             f"<Questionnaire {self.fingerprint[:12]}: {len(self.questions)} questions, {len(self._asked)} parts, "

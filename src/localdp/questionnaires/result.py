@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from localdp.questionnaires.association import Association, association
 from localdp.questionnaires.draws import Draws, draw
 from localdp.questionnaires.observed import Layout, Observed
 from localdp.questionnaires.part import BETWEEN
-from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, DrawnPosterior
+from localdp.questionnaires.posterior import MORE_DOUBT, MORE_DOUBT_ALONE, DrawnPosterior, FirstCells
 from localdp.questions import Question
 from localdp.table import Table, Tabular
 from localdp.types import Places, Vector
@@ -71,7 +71,7 @@ class QuestionnaireResult(Tabular, Frozen):
         return (_POPULATION,)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Calibrated:
-        names = (key,) if isinstance(key, str) else tuple(key)
+        names = tuple(key) if isinstance(key, tuple | list) else (key,)
         unknown = [name for name in names if name not in self.survey.questions]
         if unknown:
             raise unknown_names(unknown, self.survey.questions)
@@ -121,6 +121,8 @@ class QuestionnaireResult(Tabular, Frozen):
 
         A question has a table of its answers; one with a scale has another with the mean, the median and percentiles.
         """
+        if name not in self.survey.questions:
+            raise unknown_names([name], self.survey.questions)
         found: dict[str, Table] = {}
         crossed = (pair for pair in self.survey.crossings if name in pair and self.counted[BETWEEN.join(pair)].n)
         for other in [two if one == name else one for one, two in crossed]:
@@ -158,11 +160,24 @@ class QuestionnaireResult(Tabular, Frozen):
             raise InvalidInputError(f"nobody has answered {name!r:.60} yet: wait for more reports")
         question = self.survey.questions[name]
         if name not in self._place:
-            return self.counted[name].estimate().calibrate()  # of several answers, nothing is crossed
+            return self._several(name, self.counted[name].estimate().calibrate())  # nothing is crossed
         cells = self._draws.layout.of(self._place[name])
         declared = np.arange(question.cells.size)
         best, draws = self._draws.alone[cells], self._draws.alone_draws[:, cells]
         return self._made(best, draws, declared, (name,), self.n, MORE_DOUBT_ALONE)
+
+    def _several(self, name: str, counted: Calibrated) -> Calibrated:
+        """What the people who were asked a question with several answers hold, without the cell for no answer."""
+        cells = self.survey.questions[name].cells
+        if counted.domain == cells:
+            return counted
+        known = FirstCells(counted._posterior, cells.size, counted.domain.size)
+        noise = counted.noise
+        if isinstance(noise, NoiseByItem):
+            noise = NoiseByItem(noise.variances[: cells.size], noise.excess)
+        member = _Several(known, (cells.size,), counted.notes, name, counted.n)
+        estimates = counted.estimates[: cells.size]
+        return replace(counted, estimates=estimates, domain=cells, noise=noise, known=known, survey=member, doubts=())
 
     def _joint(self, one: str, other: str) -> Calibrated:
         best, draws = self.whole_table(one, other)
@@ -174,8 +189,11 @@ class QuestionnaireResult(Tabular, Frozen):
     def whole_table(self, one: str, other: str) -> tuple[Vector, Vector]:
         """The table of two crossed questions with all cells, also those for no answer, and draws of it."""
         place = self._place
-        names = sorted((one, other), key=lambda name: place.get(name, -1))
-        key = place.get(names[0], -1), place.get(names[1], -1)
+        several = [name for name in (one, other) if name not in place]
+        if several:
+            raise InvalidInputError(f"{several[0]!r:.60} has several answers of one person, and is in no table of two")
+        names = sorted((one, other), key=place.__getitem__)
+        key = place[names[0]], place[names[1]]
         if BETWEEN.join(names) not in self.counted:
             raise InvalidInputError(
                 f"{one!r:.60} and {other!r:.60} were not asked together, so their table is not known: add "
@@ -278,11 +296,33 @@ class _Member(InSurvey):
         return self.result._made(some / share, drawn / np.maximum(shares, 1e-300), declared, (own,), people)
 
 
+@dataclass(frozen=True, eq=False)
+class _Several(InSurvey):
+    """The place of a question with several answers, which stands alone."""
+
+    posterior: FirstCells
+    shape: tuple[int, ...]
+    notes: tuple[str, ...]
+    name: str
+    n: int
+
+    def no_answer(self, level: float) -> Quantity:
+        value, low, high = (np.clip(self.posterior.last(level), 0, self.n) / self.n).tolist()
+        return Quantity(value, low, high, level)
+
+    def given(self, answers: Mapping[str, Any]) -> Calibrated:  # noqa: ARG002 (any answers are refused)
+        raise InvalidInputError(f"{self.name!r:.60} has several answers of one person, and is in no table of two")
+
+
 def _chosen(name: str, question: Question, answer: Any) -> Places:
     """The cells of an answer, or of several."""
-    several = answer if isinstance(answer, list | tuple | range | set | np.ndarray) else [answer]
+    several = (
+        [answer] if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable) else list(answer)
+    )
+    if not several:
+        raise InvalidInputError("given no answer at all there are no people: give one answer, or a list of some")
     try:
-        return np.unique(question.read(list(several)).one_each()).astype(np.intp)
+        return np.unique(question.read(several).one_each()).astype(np.intp)
     except UnknownItemError:
         known = ", ".join(map(repr, question.cells.items))
         raise UnknownItemError(f"{shown(answer)} is no answer to {name!r:.60}: the answers are {known:.300}") from None

@@ -147,8 +147,8 @@ def _exact(number: Any) -> tuple[float, int]:
             scaled = float(number) * 10**decimals
             if abs(scaled) > LARGEST_EXACT_INTEGER:
                 break
-            if round(scaled) / 10**decimals == number:
-                return float(number), decimals
+            if (found := round(scaled) / 10**decimals) == number:
+                return found, decimals  # of float32 0.1, which has more digits as a float
     raise InvalidInputError(
         f"the ends and the step of a scale are numbers of at most 15 digits, {_MOST_DECIMALS} of them after the point, "
         f"not {shown(number)}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localdp.kernels.blas import one_thread
 from localdp.priors import Noise, NoiseByItem
 from localdp.structures.base import FREE, Ground, Structure
 from localdp.structures.compressed import Compressed
@@ -41,6 +42,7 @@ _BEGIN_TAU_OF_MANY = 3  # very many cells take long: their search begins nearer 
 _BEGIN_TAU_OF_CHANNEL = 2  # from large ones, a search may end where all is deviation and nothing is ground
 
 
+@one_thread()
 def structured(structure: Structure, likelihood: Likelihood, total: float | None) -> Averaged:
     """The posterior under the structure alone, for all strengths that matter.
 

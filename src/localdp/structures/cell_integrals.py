@@ -26,6 +26,7 @@ SIDE, FEWER = 6, 4
 
 _STEPS = 8  # of Newton's method for the mode
 _LONGEST, _CLOSE = 1.5, 1e-3  # of one step; the mode need not be exact
+_SEEN = 3.0  # deviations of its noise from which on the estimate of a cell has a peak of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +74,34 @@ def placed(
     else:
         mode, fewest = near.eta[..., near.eta.shape[2] // 2], 0
     sure, precise = 1 / variances, 1 / v
-    for step in range(_STEPS):
-        f = np.exp(mode)
-        slope = (centre - mode) * sure + f * (y - f) * precise
-        bend = sure + f * f * precise
-        move = np.clip(slope / bend, -_LONGEST, _LONGEST)
-        mode = mode + move
-        if step >= fewest and np.mean(move * move) < _CLOSE**2:
-            break
+
+    def search(mode: Vector) -> tuple[Vector, Vector]:
+        for step in range(_STEPS):
+            f = np.exp(mode)
+            slope = (centre - mode) * sure + f * (y - f) * precise
+            bend = sure + f * f * precise
+            move = np.clip(slope / bend, -_LONGEST, _LONGEST)
+            mode = mode + move
+            if step >= fewest and np.mean(move * move) < _CLOSE**2:
+                break
+        return mode, bend
 
     def height(at: Vector) -> Vector:
         f = np.exp(at)
         return np.asarray(-0.5 * ((at - centre) ** 2 * sure + (y - f) ** 2 * precise))
 
+    mode, bend = search(mode)
+    top = height(mode)
+    # An estimate that is far from what others say has a narrow peak, which the search may not have reached.
+    peak = np.log(np.maximum(y, 1e-300))
+    lost = (y * y * precise > _SEEN**2) & (y > 0) & (-0.5 * (peak - centre) ** 2 * sure > top + 0.5)
+    if lost.any():
+        mode, bend = (
+            np.where(lost, *pair) for pair in zip(search(np.where(lost, peak, mode)), (mode, bend), strict=True)
+        )
+        top = height(mode)
     # A Gaussian falls by 1/2 within a deviation. Two corrections find where this density has fallen by as much.
-    top, first = height(mode), 1 / np.sqrt(bend)
+    first = 1 / np.sqrt(bend)
     widths = []
     for direction in (-1.0, 1.0):
         width = first

@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from localdp.domain import labels_of
 from localdp.errors import DomainError, InvalidInputError
 from localdp.structures.base import FREE, Ground, Matrix, Structure
 from localdp.types import Vector
@@ -56,12 +57,16 @@ class Like(Structure):
 
     def __init__(self, previous: Any) -> None:
         self._release = previous if isinstance(previous, Release) else None
+        self._labels: list[Any] | None = None
         if self._release is not None:
             calibrated = previous.calibrate(warn=False) if hasattr(previous, "calibrate") else previous
             self.frequencies, self.deviations = np.asarray(calibrated.frequencies), np.asarray(calibrated.std)
         else:
+            self._labels = labels_of(previous)
             try:
-                self.frequencies = checked_estimates(previous)
+                self.frequencies = checked_estimates(
+                    list(previous.values()) if isinstance(previous, dict) else previous
+                )
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(
                     "an earlier release is a Calibrated, an Estimate or a list of frequencies, not "
@@ -79,9 +84,9 @@ class Like(Structure):
 
     def check_release(self, release: Any) -> None:
         """Refuse other items, and reports that were counted in the earlier release already."""
-        if self._release is None:
+        if self._release is None and self._labels in (None, list(release.domain.items)):
             return
-        if self._release.domain != release.domain:
+        if self._release is None or self._release.domain != release.domain:
             raise DomainError("the earlier release has other items, or has them in another order")
         earlier, now = _scaled(self._release), _scaled(release)
         if earlier is not None and now is not None and shares_noise(earlier, now):

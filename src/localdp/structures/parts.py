@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 
 from localdp.calibrate.known_total import LEAST_VARIANCE
 from localdp.structures.cell_integrals import FEWER, placed, tilted
@@ -25,6 +26,8 @@ MORE_DOUBT = 1.15**2
 
 _PULLS = 8  # tries to make the means add up to the total, at most
 _LEAST_AWAY = 1e-3  # deviations of the sum that may still be missing: the average of the parts adds them
+
+_TOLD = 16.0  # times as much as its own estimate: what the total may say about a cell whose points serve
 
 FINE, LESS_FINE = 20, 9
 """Nodes on each side of the mode, for intervals; fewer where there are very many cells."""
@@ -147,7 +150,7 @@ class StructuredPart(Part):
     def _moments_at(self, points: Sequence[tuple[Rows, tuple[Vector, Vector]]], pull: float) -> tuple[Vector, Vector]:
         pieces = []
         for rows, (f, shares) in points:
-            given, every = self._given_total(f, shares, rows, pull), np.ones(f.shape[1])
+            (f, given), every = self._given_total(f, shares, rows, pull), np.ones(f.shape[1])
             mean = (given * f) @ every
             pieces.append((mean, (given * (f - mean[:, None]) ** 2) @ every))
         means, variances = zip(*pieces, strict=True)
@@ -169,7 +172,7 @@ class StructuredPart(Part):
         doubts, unseen = self.field.ground.doubts[rows], self.field.ground.unseen
         doubts = doubts if unseen is None else doubts + unseen[rows]
         f, shares = self._points(rows, FINE if self.start.size <= MANY else LESS_FINE, doubts)
-        return f, self._given_total(f, shares, rows, self._pull)
+        return self._given_total(f, shares, rows, self._pull)
 
     def _points(self, rows: Rows, side: int, doubts: Vector) -> tuple[Vector, Vector]:
         """Nodes of these cells and their probabilities, before the total is known."""
@@ -213,18 +216,28 @@ class StructuredPart(Part):
         through = self.field.spread(self.fit.factor.solve(self.field.gathered(slope * weights)))
         return self.own * weights + slope * through
 
-    def _given_total(self, f: Vector, shares: Vector, rows: Rows, pull: float) -> Vector:
-        """The probabilities of points, once the total is known."""
+    def _given_total(self, f: Vector, shares: Vector, rows: Rows, pull: float) -> tuple[Vector, Vector]:
+        """Points and their probabilities, once the total is known."""
         known = self.known_sum
         if known is None:
-            return shares
+            return f, shares
         mean, variance = self.fit.cells.mean[rows], np.maximum(self.fit.cells.variance[rows], 1e-12)
         share = known.shares[rows]
         slope = share / variance
         rest = np.maximum(known.variance - share * slope, LEAST_VARIANCE)
         logs = -0.5 * (pull - slope[:, None] * (f - mean[:, None])) ** 2 / rest[:, None]
         found = shares * np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        told = slope * slope * variance / rest
+        narrow = told > _TOLD
+        if narrow.any():
+            # What the others leave of the total says far more than the cell's own estimate: points made for that one
+            # are too far apart.
+            centre = mean + told / (1 + told) * pull / np.where(narrow, slope, 1.0)
+            nodes = ndtri((np.arange(f.shape[1]) + 0.5) / f.shape[1])
+            around = centre[:, None] + np.sqrt(variance / (1 + told))[:, None] * nodes
+            f = np.where(narrow[:, None], np.maximum(around, 0.0), f)
+            found[narrow] = 1.0
+        return f, np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 class Unusable(Part):

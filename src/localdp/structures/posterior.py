@@ -11,6 +11,7 @@ from scipy.special import betaincinv, gammaincinv, ndtri
 from localdp.calibrate.base import AnyPosterior, Quantity
 from localdp.calibrate.cumulative import SLACK
 from localdp.frozen import Frozen
+from localdp.kernels.blas import one_thread
 from localdp.structures.few_cells import FEW
 from localdp.structures.likelihood import Rows
 from localdp.structures.marginals import Marginals
@@ -64,11 +65,12 @@ class StructuredPosterior(Frozen, AnyPosterior):
 
     def linear(self, weights: Vector, level: float) -> Quantity:
         held = np.flatnonzero(weights)
-        value, variance = self.sum_moments(weights)
         if held.size == 1:
             tails = np.array([(1 - level) / 2, (1 + level) / 2])
             ends = self.quantiles_of(np.repeat(held, 2), tails) * weights[held[0]]
-            return Quantity(value, float(ends.min()), float(ends.max()), level)
+            value = float(weights @ self.means())  # the ends are whole people, and of less than one there is none
+            return Quantity(value, min(float(ends.min()), value), max(float(ends.max()), value), level)
+        value, variance = self.sum_moments(weights)
         least, largest = self._bounds(weights)
         low, high = bounded_interval(value, variance, level, least, largest)
         return Quantity(value, low, high, level)
@@ -86,6 +88,7 @@ class StructuredPosterior(Frozen, AnyPosterior):
         return least, np.inf if weights.max() > 0 else 0.0
 
     @cached_property
+    @one_thread()
     def _moments(self) -> tuple[Vector, Vector]:
         means = self._average([part.moments[0] for part in self.parts])
         variances = self._average([part.moments[1] + (part.moments[0] - means) ** 2 for part in self.parts])
