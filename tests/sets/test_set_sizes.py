@@ -51,6 +51,14 @@ def test_the_error_of_the_shares_adds_to_the_doubt():
     assert law.doubt(m) ** 2 == pytest.approx(((1 - law.seen(m)) / 2) ** 2 + variance / law.seen(m) ** 2, rel=1e-4)
 
 
+def test_classes_that_were_left_out_may_hold_what_their_limit_hides():
+    classes = SizeClasses.up_to(40)
+    estimate = ldp.Estimate([500.0, 8_000.0, 1_500.0, *[10.0] * 9], n=10_000, variance=50.0**2)
+    law = classes.law(estimate)
+    assert law.shares[3:].tolist() == [0.0] * 4
+    assert np.allclose(law.errors, [0.005] * 3 + [0.01] * 4)
+
+
 def test_users_who_hold_nothing_are_no_error():
     law = law_of([0, 0, 0])
     assert law.seen(3) == 1

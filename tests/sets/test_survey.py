@@ -261,3 +261,14 @@ def test_empty_sets_give_an_empty_list():
     """Nobody holds anything: with probability 0.9 or more nothing is listed; of 8 surveys, at least 4 list nothing."""
     empty = sum(len(ldp.sets.survey([[]] * 3_000, 40, epsilon=2.0, seed=seed).items) == 0 for seed in range(8))
     assert empty >= 4
+
+
+def test_itemsets_of_a_few_items_are_lost_only_with_these():
+    """The seven most frequent itemsets are those of three items; which single items come next does not matter."""
+    items, sizes = [np.tile([0, 1, 2], 6_000), np.arange(4_000) % 37 + 3], np.repeat([3, 1], [6_000, 4_000])
+    sets = ItemSets(np.concatenate(items), sizes)
+    asked = Survey(40, epsilon=6.0, users=10_000, top=7, largest=3)
+    while asked.number < 2:  # here everybody answers every round
+        aggregate = asked.round.plan.aggregate(asked.round.privatize(sets, seed=asked.number))
+        asked = asked.advance(aggregate, asked.round)
+    assert asked.state()["state"].get("kept", 1.0) > 0.99

@@ -241,7 +241,8 @@ class Survey(Series):
         shares *= 1 + 1e-9 * np.argsort(np.argsort(estimate.frequencies)) / self.domain.size
         candidates = self._candidates(shares)
         last = candidates[min(self.top, len(candidates)) - 1]
-        wanted = min(self.top, self.domain.size)
+        # What is lost of the true top was lost with an item: with one of as many as the likeliest itemsets have.
+        wanted = len({item for itemset in candidates[: self.top] for item in itemset})
         among = list({item for itemset in candidates for item in itemset})
         kept = min(1.0, float(top_chances(calibrated, wanted)[among].sum()) / wanted)
         least = float(np.prod(shares[list(last)]))

@@ -11,9 +11,10 @@ the last class whose share is four standard errors above 0, shares are taken to 
 nearest to theirs are averages over runs of neighbouring classes (isotonic regression), and runs at the end are left out
 whose average is below two standard errors of its own. The rest is projected (norm-sub). Where little is known, large
 sets are thus overlooked, seen(m) is too large and the estimates are too low. Its error counts the first four classes
-that were left out, too. With the variance v of a share, it is
+that were left out, too, and with twice the error: they were left out because their shares were below that. With the
+variances v_s of the shares, it is
 
-    Var(seen(m)) = v sum_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
+    Var(seen(m)) = sum_s v_s (min(s, m) - seen(m) s)^2 / (sum_s r_s s)^2.
 
 **To find items**, what counts is how far their estimates stand out of the noise. The estimate of an item grows with
 seen(m), and the noise with the deviation of the mechanism, so that its error is deviation(m) / seen(m), in users. A
@@ -105,16 +106,17 @@ class SizeClasses:
         some = Estimate(shares[:kept] * estimate.n, n=estimate.n, variance=estimate.std_error**2)
         law = np.zeros(min(shares.size, kept + _IN_DOUBT))
         law[:kept] = np.asarray(some.project("norm-sub").frequencies) / estimate.n
-        return SizeLaw(self.typical[: law.size], law, error)
+        errors = np.where(np.arange(law.size) < kept, error, _LIKELY * error)
+        return SizeLaw(self.typical[: law.size], law, errors)
 
 
 @dataclass(frozen=True, eq=False)
 class SizeLaw:
-    """The share of the users whose set has each of these sizes, and the standard error of a share."""
+    """The share of the users whose set has each of these sizes, and the standard error of each share."""
 
     sizes: Vector
     shares: Vector
-    error: float
+    errors: float | Vector
 
     @property
     def mean(self) -> float:
@@ -132,7 +134,7 @@ class SizeLaw:
         if every <= 0 or seen <= 0:
             return 1.0
         weights = np.minimum(self.sizes, set_size) - seen * self.sizes
-        return math.hypot(self.bias(set_size), self.error * float(np.linalg.norm(weights)) / every / seen)
+        return math.hypot(self.bias(set_size), float(np.linalg.norm(self.errors * weights)) / every / seen)
 
     def bias(self, set_size: int) -> float:
         """The relative error that items with unusual holders have: half of what is not seen."""
