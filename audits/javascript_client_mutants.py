@@ -312,7 +312,7 @@ MUTANTS = (
         "no that is forgotten",
         'The element\'s "No, thanks" is forgotten by the next page.',
         "question/question.js",
-        "    await client.optOut();\n    this._declined(client);",
+        '    await client.optOut();\n    this._tell("localdp-declined");',
         "    this._declined(client);",
         (_QUESTION, "test_a_no_is_remembered"),
     ),

@@ -235,7 +235,8 @@ class Estimate(Frozen, Frequencies):
         """Where the estimates contradict their total or their stated noise; empty if they do not."""
         if self.origin is not None:
             return self.origin.notes
-        about_sum = None if self.total is None else sum_note(sum_score(self.frequencies, self.total, self._variances))
+        total, shared = self.total, self.observation.shared if self.observation is not None else 1.0
+        about_sum = None if total is None else sum_note(sum_score(self.frequencies, total, self._variances, shared))
         if about_sum is not None and abs(self.frequencies.sum()) < 2 < self.n:
             about_sum += ". If these are shares, multiply them by n, and their variance by n squared"
         spacing = 0.0 if self.probabilities is None else 1 / (self.probabilities[0] - self.probabilities[1])

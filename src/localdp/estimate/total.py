@@ -25,15 +25,16 @@ DOUBTFUL = 4.0
 _SHOWN = 1e6  # a sum farther away than this is not described more closely
 
 
-def sum_score(estimates: Vector, total: float, variances: Vector) -> float:
+def sum_score(estimates: Vector, total: float, variances: Vector, shared: float = 1.0) -> float:
     """How many deviations the sum of the estimates is above the total.
 
-    `variances` are those of the noise: one for each item, or one for all.
+    `variances` are those of the noise: one for each item, or one for all. Where items share noise, the variance of the
+    sum is `shared` times their sum.
 
     >>> sum_score(np.array([10.0, 20.0]), 26.0, np.array([2.0, 2.0]))
     2.0
     """
-    return _score(estimates, float(estimates.sum()) - total, total, _sum_of(variances, estimates.size))
+    return _score(estimates, float(estimates.sum()) - total, total, shared * _sum_of(variances, estimates.size))
 
 
 def _score(estimates: Vector, away: float, total: float, variance: float) -> float:

@@ -70,6 +70,11 @@ class Observation(ABC):
         return math.inf
 
     @property
+    def shared(self) -> float:
+        """The variance of the sum of all estimates, divided by the sum of their variances."""
+        return 1.0
+
+    @property
     def probabilities(self) -> tuple[float, float] | None:
         """p* and q*, if the mechanism is pure: they give the exact law of the noise."""
         return None
@@ -174,6 +179,11 @@ class Sketched(_ByPair):
     @property
     def variance(self) -> float:
         return self._solved[1]
+
+    @property
+    def shared(self) -> float:
+        # Items in one cell have one noise: the covariance of two items is c times the variance.
+        return 1 + (len(self.counts) - 1) * float((self.q - self.elsewhere) / (self.p - self.elsewhere))
 
 
 @dataclass(frozen=True, eq=False)
