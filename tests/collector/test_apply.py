@@ -138,6 +138,7 @@ def test_studies_are_tried_begun_shared_and_deleted_from_the_command_line(collec
     assert "closed" in run("close", study["id"])
     assert "open" in run("reopen", study["id"])
     run("close", study["id"])
+    run("delete", study["id"], code=2)  # nobody can be asked
     assert "deleted" in run("delete", study["id"], "--yes")
     for wrong in (("dance", study["id"]), ("trial",), ("list", study["id"]), ("trial", "../x")):
         run(*wrong, code=2)

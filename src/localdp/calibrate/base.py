@@ -24,12 +24,17 @@ class Quantity:
     high: float
     level: float
 
-    def __str__(self) -> str:
+    @property
+    def places(self) -> int:
+        """How many digits behind the point the interval leaves room for; 6 if it has no width."""
         width = self.high - self.low
-        places = max(1 - math.floor(math.log10(width)), 0) if width > 0 else 6
-        shown = f",.{places}f" if width > 0 else ",.6g"
+        return max(1 - math.floor(math.log10(width)), 0) if width > 0 else 6
+
+    def __str__(self) -> str:
+        shown = f",.{self.places}f" if self.high > self.low else ",.6g"
         # Adding 0.0 turns -0.0, which rounding leaves of a tiny negative end, into 0.0.
-        value, low, high = (format(round(number, places) + 0.0, shown) for number in (self.value, self.low, self.high))
+        rounded = (format(round(number, self.places) + 0.0, shown) for number in (self.value, self.low, self.high))
+        value, low, high = rounded
         return f"{value}, with {100 * self.level:.4g}% probability between {low} and {high}"
 
 

@@ -106,7 +106,8 @@ def command(
         side: np.array([getattr(found, side) for found in figures.values()]) for side in ("value", "low", "high")
     }
     title = f"of {calibrated.n:,} people, intervals of {100 * probability:g}%"
-    summed_up = Table({"figure": list(figures), **columns}, title, dict.fromkeys(columns, ",.6g"))
+    places = max((found.places for found in figures.values()), default=0)
+    summed_up = Table({"figure": list(figures), **columns}, title, dict.fromkeys(columns, f",.{places}f"))
     table = summed_up if summary else calibrated.beside(estimate, probability)
     if out is not None:
         write(table, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -52,6 +53,8 @@ def command(
     if action == "delete":
         found = collector.ask("GET", path)
         if not yes:
+            if not sys.stdin.isatty():
+                raise InvalidInputError("nobody can be asked here whether to delete it for good: give --yes")
             name = found["title"] or found["survey"] or found["id"]
             typer.confirm(f"Delete {name} and all its reports for good?", abort=True)
         collector.ask("DELETE", path)
