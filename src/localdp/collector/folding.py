@@ -119,6 +119,7 @@ class Folder:
             if not piece.days:
                 self._complete[key] = now
                 return False
+            # Never seeded: nobody may foresee which uploads are drawn to be tested whole.
             parts = [counted(plan, day, np.random.default_rng()) for day in piece.days]
             self._writer.run(lambda session: _count(session, piece, parts))
             took = time.perf_counter() - started
