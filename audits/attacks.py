@@ -88,7 +88,7 @@ class Honest:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.acknowledged, self.refused = 0, 0
+        self.acknowledged = 0
         self.waits: list[float] = []
         self.wrong: list[str] = []
         self._lock = threading.Lock()
@@ -120,7 +120,6 @@ class Honest:
                     taken = False
                 with self._lock:
                     self.acknowledged += taken
-                    self.refused += not taken
                 due = max(due + 1 / EACH, time.monotonic() - 1.0)
                 time.sleep(max(0.0, due - time.monotonic()))
 

@@ -161,12 +161,10 @@ def request(fingerprint: str, bodies: list[bytes]) -> Callable[[], bytes]:
     return lambda: start + secrets.token_hex(16).encode() + next(ends)
 
 
-def api(port: int, path: str, body: object = None, method: str | None = None) -> bytes:
+def api(port: int, path: str, body: object = None) -> bytes:
     """An answer of the collector."""
     data = None if body is None else json.dumps(body).encode()
-    asked = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}", data, {"Authorization": f"Bearer {ADMIN}"}, method=method
-    )
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"Authorization": f"Bearer {ADMIN}"})
     with urllib.request.urlopen(asked, timeout=120) as answer:  # noqa: S310 (an address of ours)
         return answer.read()
 

@@ -30,8 +30,6 @@ HEAVY_SHARES = (0.25, 0.18, 0.12, 0.08, 0.05)
 GIANT = 3_000_000
 GIANT_RUNS = 3
 """Cells of more items than `GIANT` are run only so often."""
-VISIBLE = 5
-"""A sum of the estimates that is further from n, in standard deviations, should be warned of."""
 ABOUT_THE_SUM = re.compile(r"\b(sum|sums|summed|add up|adds up|total)\b")
 
 

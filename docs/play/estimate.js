@@ -55,7 +55,7 @@ function noise(shares, n, p, q) {
 }
 
 /** The nearest shares that are not negative and add up to 1: subtract a constant, and set what is below zero to zero. */
-export function onSimplex(shares) {
+function onSimplex(shares) {
   const sorted = [...shares].sort((a, b) => b - a);
   let sum = 0, excess = 0;
   sorted.forEach((share, i) => {
@@ -128,7 +128,7 @@ function inverse(matrix) {
 }
 
 /** Numbers between 0 and 1 for the sampler, the same every time, so that the same reports give the same figures (mulberry32). */
-export function generator(seed) {
+function generator(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

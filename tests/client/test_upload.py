@@ -101,10 +101,14 @@ def test_offline_the_report_waits(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://example.org", "file:///etc/passwd", "example.org", "http://", "https://example.org?key=1", ""]
+    "url",
+    [
+        *("ftp://example.org", "file:///etc/passwd", "example.org", "http://", "https://example.org?key=1", ""),
+        *("http://[::1", "http://host:99999", "http://host:a/x", "http://host/a b", "http://host/ä"),
+    ],
 )
 def test_only_addresses_of_the_web_are_taken(tmp_path, url):
-    with pytest.raises(InvalidInputError, match="reports are uploaded to an http:// or https:// address"):
+    with pytest.raises(InvalidInputError, match="reports are uploaded to an http:// or https:// address, not to"):
         ldp.Client(PLAN, store=tmp_path, upload=url)
 
 
@@ -163,14 +167,6 @@ def test_a_connection_that_comes_too_late_is_not_used():
         request.connection = SimpleNamespace(sock=ours)
         request.connected()
         assert theirs.recv(1) == b""
-
-
-@pytest.mark.parametrize(
-    "url", ["http://[::1", "http://host:99999", "http://host:a/x", "http://host/a b", "http://host/ä"]
-)
-def test_an_address_that_can_never_work_is_refused_at_once(tmp_path, url):
-    with pytest.raises(InvalidInputError, match="reports are uploaded to an http:// or https:// address, not to"):
-        ldp.Client(PLAN, store=tmp_path, upload=url)
 
 
 def test_while_python_ends_reports_are_still_sent(tmp_path):

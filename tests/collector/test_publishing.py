@@ -14,10 +14,9 @@ DAY = 86_400
 MONDAY = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp())
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def collector(request, tmp_path):
-    url = tmp_path / "x.db" if request.param == "sqlite" else request.getfixturevalue("postgres")()
-    with running(url, publish_every=0.0) as started:
+@pytest.fixture
+def collector(database_url):
+    with running(database_url, publish_every=0.0) as started:
         yield started
 
 

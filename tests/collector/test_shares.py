@@ -12,10 +12,9 @@ from localdp.collector.routes import ROUTES
 from localdp.collector.storage import tokens
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def collector(request, tmp_path):
-    url = tmp_path / "x.db" if request.param == "sqlite" else request.getfixturevalue("postgres")()
-    with running(url) as started:
+@pytest.fixture
+def collector(database_url):
+    with running(database_url) as started:
         yield started
 
 

@@ -97,7 +97,8 @@ class Option:
     def smallest_share(self) -> float:
         """The smallest share of users that is detected: whose raw estimate exceeds the threshold 90% of the time.
 
-        A value above 1 means that not even an item held by everybody is detected.
+        A value above 1 means that not even an item held by everybody is detected. Tables call it "share seen", and
+        the collector `visible_share`.
         """
         if not self.made.pure:
             noise = self.noise

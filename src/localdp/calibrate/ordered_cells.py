@@ -82,7 +82,7 @@ class OrderedCells:
         high = max(bisect_left(cells[:-1], 0.0, key=lambda cell: up_to(cell).low), at)
         if 0 < high - low <= _FEW:
             reached = [
-                _chance_of_no_less(up_to(cell), 0.0) if 0 <= cell < cells[-1] else cell > 0
+                _chance_of_no_less(up_to(cell)) if 0 <= cell < cells[-1] else cell > 0
                 for cell in range(low - 1, high + 1)
             ]
             low, high = _fewest(np.array(reached, np.float64), low, at, high, level)
@@ -112,11 +112,10 @@ class OrderedCells:
         return weights
 
 
-def _chance_of_no_less(found: Quantity, limit: float) -> float:
-    """The chance that a quantity is at least `limit`."""
-    above = found.value - limit  # as if Gaussian, with the spread that the interval has on the side of the limit
-    spread = (found.value - found.low) if above >= 0 else (found.high - found.value)
-    return float(ndtr(ndtri((1 + found.level) / 2) * above / spread)) if spread > 0 else float(above >= 0)
+def _chance_of_no_less(found: Quantity) -> float:
+    """The chance that a quantity is at least 0: as if Gaussian, with the spread of its interval on the side of 0."""
+    spread = (found.value - found.low) if found.value >= 0 else (found.high - found.value)
+    return float(ndtr(ndtri((1 + found.level) / 2) * found.value / spread)) if spread > 0 else float(found.value >= 0)
 
 
 def _fewest(reached: Vector, low: int, at: int, high: int, level: float) -> tuple[int, int]:

@@ -1,9 +1,10 @@
-"""Checks of uploads: every report is checked once, before it is stored.
+"""Checks of uploads: every report is checked before it is stored, and never again.
 
 `Plan.read` checks a batch whole, which takes 15 to 40 microseconds even for a single report, because arrays are made
 for it. So a binary batch is only measured when it comes in (`formats.batch.measured`), and its reports are checked by
-the writer with all others of the group. Everything else is read by `Plan.read` at once. Both ways refuse the same
-batches with the same codes. What is stored was checked, so those who count it take it as it is (`stored_reports`).
+the writer with all others of the group. Everything else is read by `Plan.read` at once, and its reports are checked
+with the group like all others. Both ways refuse the same batches with the same codes. What is stored was checked, so
+those who count it take it as it is (`stored_reports`).
 """
 
 from __future__ import annotations

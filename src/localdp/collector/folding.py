@@ -119,6 +119,7 @@ class Folder:
             if not piece.days:
                 self._complete[key] = now
                 return False
+            # Never seeded: nobody may foresee which uploads are drawn to be tested whole.
             parts = [counted(plan, day, np.random.default_rng()) for day in piece.days]
             self._writer.run(lambda session: _count(session, piece, parts))
             took = time.perf_counter() - started
@@ -148,11 +149,12 @@ def counted(plan: Plan, day: DayOfUploads, random: np.random.Generator) -> Count
     reports = stored_reports(day.rows, plan)
     if len(reports) != day.reports:
         raise StorageError(f"the uploads of day {day.day} hold {len(reports)} reports, and should hold {day.reports}")
-    found = verdicts(reports.plan.mechanism, reports.rows, day.sizes, random)
+    found = verdicts(plan.mechanism, reports.rows, day.sizes, random)
     if not found.any():
         return CountedDay(aggregated(plan, reports), None, found)
     forged = np.repeat(found > 0, day.sizes)
-    honest, aside = (aggregated(plan, Reports(plan, reports.rows[chosen])) for chosen in (~forged, forged))
+    parts = (Reports.of_checked_rows(plan, reports.rows[chosen]) for chosen in (~forged, forged))
+    honest, aside = (aggregated(plan, part) for part in parts)
     return CountedDay(honest, aside, found)
 
 

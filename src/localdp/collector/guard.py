@@ -34,6 +34,7 @@ CORS: tuple[tuple[bytes, bytes], ...] = (
 
 _UNKNOWN = 1 << 23  # bytes of a body whose length is not announced
 _UPLOAD = re.compile(r"/v1/plans/([^/]+)/reports")
+# Not read off the routes: a request that is refused before it has found its route is answered by this list too.
 OPEN = re.compile(
     r"/v1/plans/[^/]+/(reports|document)|/v1/studies/[^/]+/(document|wording|part|parts/[^/]+/reports)"
     r"|/v1/discoveries/[^/]+/(document|round|rounds/[^/]+/reports)|/client/.*"

@@ -84,6 +84,7 @@ def due(rows: Iterable[Day], minimum: int, today: int) -> list[Change]:
 def whole_blocks(rows: Iterable[Day], first: int, last: int, standing: int) -> list[tuple[Day, ...]]:
     """The released blocks of one standing that lie in a range of days, in order."""
     blocks = _blocks(row for row in rows if row.standing == standing)
+    # A block that reaches beyond the range is left out: cut in two, its parts could be of fewer than the minimum.
     inside = [tuple(days) for days in blocks.values() if all(first <= day.day <= last for day in days)]
     return sorted(inside, key=lambda days: (days[0].day, days[0].segment))
 

@@ -81,6 +81,7 @@ class Writer:
             raise QueueFullError("too many uploads are waiting to be stored; send it again a little later")
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._uploads.append((upload, future))
+        # Read without the lock: `_work` is idle before it looks at the queue, so one of the two sees the other.
         if self._idle:
             with self._wake:
                 self._wake.notify()

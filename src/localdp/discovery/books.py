@@ -270,7 +270,7 @@ class Books:
         for book in self.books:
             root = _follow(steps, numbers, 0, book.word) if book.word else 0
             if book.word:
-                outputs[_edge(steps, 0, book.word)] = book
+                outputs[_edge(steps, book.word)] = book
             behind = {0: root}  # so many missing bytes: the state that they begin with
             for symbol in book.symbols:
                 word, size = book.words[symbol]
@@ -320,8 +320,9 @@ def _follow(steps: dict[tuple[int, int], int], numbers: Any, state: int, path: s
     return state
 
 
-def _edge(steps: dict[tuple[int, int], int], state: int, path: str) -> tuple[int, int]:
-    """The last step of a path."""
+def _edge(steps: dict[tuple[int, int], int], path: str) -> tuple[int, int]:
+    """The last step of a path from the beginning."""
+    state = 0
     for bit in path[:-1]:
         state = steps[state, int(bit)]
     return state, int(path[-1])

@@ -381,6 +381,7 @@ class Estimate(Frozen, Frequencies):
         everything = None
         if self.total is not None and np.isfinite(variances).all() and variances.any():
             if adds_up_by_itself(self._unbiased, self.total) and self.domain.size > 1:
+                # Their noise knows the total already: so scaled, a group of one item keeps its variance, about.
                 variances = variances / (1 - 1 / self.domain.size)
             everything = float(variances.sum())
             if self.origin is None:

@@ -5,8 +5,9 @@ a group. If the sum of all frequencies is known, the group's sum is known better
 
     Var(sum over G | total)  =  V_G - V_G^2 / V,
 
-because what the group holds is what the others do not. A group of all items is known exactly. Calibrated frequencies
-are added up by `localdp.calibrate.sums`.
+because what the group holds is what the others do not. A group of all items is known exactly. Groups of calibrated
+frequencies ask `linear` of their posterior: `localdp.calibrate.sums` answers it, where no structure is known and items
+are not few.
 """
 
 from __future__ import annotations

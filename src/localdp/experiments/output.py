@@ -48,15 +48,11 @@ def write(results: Results, datasets: list[Dataset], trials: int, command: str, 
         "command": command,
         "trials": trials,
         "data": [{"name": data.label, "n": data.n, "d": data.d, "note": data.note} for data in datasets],
-        "claims": {label: [_as_json(claim) for claim in several] for label, several in found.items()},
+        "claims": {label: [asdict(claim) for claim in several] for label, several in found.items()},
     }
     (folder / "results.json").write_text(_json(document, results), "utf-8")
     (folder / "index.html").write_text(_page(results, found, drawn, datasets, trials, command), "utf-8")
     (folder / "report.md").write_text(markdown(results, found, datasets, trials, command), "utf-8")
-
-
-def _as_json(claim: object) -> object:
-    return json.loads(json.dumps(asdict(claim)))  # type: ignore[call-overload]
 
 
 def _json(document: dict[str, object], results: Results) -> str:

@@ -93,6 +93,7 @@ def _odd_draws(
     if drawn is None:
         return odd
     owners = np.repeat(np.arange(places.size, dtype=np.uint64), taken)
+    # Two draws that are alike in 44 bits pass for one: that may choose an upload too many, and never one too few.
     keys = np.sort(owners << np.uint64(44) | drawn.values & np.uint64((1 << 44) - 1))
     ends = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) + 1
     times = np.diff(ends, prepend=0)

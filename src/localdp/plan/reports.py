@@ -39,7 +39,7 @@ class Reports(Frozen):
                 f"reports under this plan are rows of {shape[1]} bytes, not {rows.dtype} {rows.shape}",
             )
         if rows.flags.writeable:
-            rows = rows.copy()
+            rows = rows.copy()  # or what is checked here could be changed afterwards
         rows.setflags(write=False)
         plan.mechanism.validate(rows)
         self.plan = plan

@@ -76,6 +76,7 @@ class ProgressAnswer:
     @property
     def released(self) -> bool:
         """Whether there are enough reports for estimates to be released."""
+        # What is released is decided in `localdp.collector.releases`; without it, all reports are taken for one block.
         return bool(self.shown) if self.shown is not None else self.reports >= max(self.minimum, 1)
 
     @property

@@ -113,11 +113,11 @@ def _arrow(table: Table, remarks: tuple[str, ...]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def rounded(values: Any, decimals: int = 9) -> Any:
-    """A column with rounded numbers, if it has numbers that are not whole."""
+def rounded(values: Any) -> Any:
+    """A column with numbers rounded to nine digits, if it has numbers that are not whole."""
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
         return values
-    return np.round(values, decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return np.round(values, 9) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def users(frequencies: Vector) -> Vector:

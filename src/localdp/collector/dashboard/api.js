@@ -8,7 +8,7 @@ let token = null;
 let shared = null;
 try { [token, shared] = [KEY, SHARED].map((key) => sessionStorage.getItem(key)); } catch { /* storage is blocked: the token lives as long as the page */ }
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, code, detail) {
     super(detail);
     this.status = status;

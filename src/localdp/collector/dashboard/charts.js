@@ -19,7 +19,7 @@ export function responsive(place, draw) {
 }
 
 /** Round numbers from 0 to at least `most`, about `wanted` of them. */
-export function ticks(most, wanted = 4) {
+function ticks(most, wanted = 4) {
   const rough = most / wanted || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999);

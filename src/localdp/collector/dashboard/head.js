@@ -6,7 +6,7 @@ import { hint } from "./help.js";
 import { trialBar } from "./trying.js";
 import { useLabels } from "./words.js";
 
-export const TITLES = {
+const TITLES = {
   choice: "One of a list", choices: "Several of a list", scale: "A rating or a number",
   questionnaire: "Several questions", discovery: "Short text", sets: "Several of a list, in rounds",
 };

@@ -44,8 +44,9 @@ class Route:
 
     `answers` has the media type and the schema of the answer for each status, `body` has the media types and the
     schemas of the request. `problems` are the statuses of its own beside those that follow from the rest. `open` means
-    that any web page may use it from a browser, and `about_token` that it says something about the token that it is
-    asked with, whatever that is for. A route that needs more than `Endpoint` does names its `endpoint`.
+    that any web page may use it from a browser (`guard.OPEN` has its path too), and `about_token` that it says
+    something about the token that it is asked with, whatever that is for. A route that needs more than `Endpoint` does
+    names its `endpoint`.
     """
 
     method: str
