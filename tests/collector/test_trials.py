@@ -93,7 +93,11 @@ def test_the_same_name_is_the_same_copy(plain):
 
 
 @pytest.mark.parametrize(
-    "body", [[], {"epsilon": 1}, {"name": "No spaces"}, {"name": 7}, {"minimum": -1}, {"draft": "yes"}, "x"]
+    "body",
+    [
+        *([], {"epsilon": 1}, {"name": "No spaces"}, {"name": 7}, {"minimum": -1}, {"draft": "yes"}, "x"),
+        *({"labels": None}, {"automatic": None}, {"title": None}),
+    ],
 )
 def test_what_a_copy_cannot_be(plain, body):
     study = made(plain)

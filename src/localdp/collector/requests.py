@@ -110,7 +110,7 @@ def terms_of(study: Study, body: dict[str, Any], *, automatic: bool = True) -> T
     """The terms that a request asks for; `automatic` is what is meant if it does not say."""
     terms, given = terms_in(body), body.get("automatic")
     check_labelled(terms.labels, study.read_by_people())
-    if given is not None and not isinstance(given, bool):
+    if "automatic" in body and not isinstance(given, bool):
         raise invalid(f'"automatic" is true or false, not {shown(given)}')
     if study.goes_on:
         return StudyTerms(**asdict(terms), automatic=automatic if given is None else given)

@@ -71,7 +71,8 @@ class Terms:
 
 def terms_in(body: dict[str, Any]) -> Terms:
     """The terms that a request asks for; a `Problem` that says what cannot be used."""
-    given = {name: body[name] for name in TERMS if body.get(name) is not None}
+    unset = {name for name in ("opens", "closes") if body.get(name) is None}
+    given = {name: body[name] for name in TERMS if name in body and name not in unset}
     for name in ("title", "question"):
         text, longest = given.get(name, ""), TERMS[name]["maxLength"]
         if not isinstance(text, str) or len(text) > longest or not _is_clean(text):
