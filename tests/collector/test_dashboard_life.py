@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -32,6 +33,7 @@ def test_a_survey_is_tried_apart_and_begun_without_a_trace(collector, visit):
     page.get_by_role("button", name=re.compile("made-up answers")).click()
     page.expected += ["409", "404"]  # estimates may be asked for before answers are counted, and when the trial is gone
     page.get_by_text("Estimated from 500 reports").wait_for()
+    page.wait_for_function("() => document.activeElement.innerText.endsWith('made-up answers')")  # the keyboard goes on
     waiting = []
     page.route("**/begin", lambda route: waiting.append(route))
     with page.expect_request("**/begin"):
@@ -57,6 +59,21 @@ def test_a_survey_is_tried_apart_and_begun_without_a_trace(collector, visit):
     page.get_by_role("button", name="Clone").click()
     page.get_by_text("This survey has not begun.").wait_for()
     assert findings(page) == []
+
+
+def test_made_up_ratings_reach_both_ends(collector, visit):
+    asked = {"kind": "plan", "scale": {"low": 1, "high": 5}, "epsilon": 2.0, "title": "Stars"}
+    made = collector.ask("POST", "/v1/studies", json=asked).json()
+    trial = collector.ask("POST", f"/v1/studies/{made['id']}/trial", json={}).json()
+    page = visit(path=f"/#/plan/{trial['short']}")
+    page.expected.append("409")
+    page.get_by_role("button", name="Send 500 made-up answers").click()
+    page.get_by_text("500 answers sent.").first.wait_for()
+    (given,) = json.loads(page.evaluate("(id) => sessionStorage.getItem(`made-up ${id}`)", trial["id"]))[
+        "given"
+    ].values()
+    assert sum(given.values()) == 500
+    assert min(given["1"], given["5"]) > 10  # about 40 each; chance takes away 30 of them once in millions of years
 
 
 def test_made_up_people_play_all_rounds_of_a_trial(collector, visit):

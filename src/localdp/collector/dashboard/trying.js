@@ -19,7 +19,7 @@ export function trialBar(root, study, place) {
   if (!study.trial_of && !study.draft) return null;
   const said = h("p", { role: "status" });
   const actions = h("div", { class: "actions" });
-  const act = (text, work, look = "") => h("button", { type: "button", class: look, async onclick() {
+  const act = (text, work, look = "") => h("button", { type: "button", class: look, async onclick({ currentTarget: pressed }) {
     for (const one of actions.children) one.disabled = true;
     try {
       await work();
@@ -27,6 +27,7 @@ export function trialBar(root, study, place) {
       said.textContent = error.status === 403 ? "This needs an admin token." : error.message;
     } finally {
       for (const one of actions.children) one.disabled = false;
+      if (document.activeElement === document.body) pressed.focus(); // a button that is disabled loses the focus
     }
   } }, text);
   const begin = (id) => act("Begin for real", async () => {
@@ -39,7 +40,7 @@ export function trialBar(root, study, place) {
     announce(said.textContent);
   };
   actions.append(...(study.trial_of ? [
-    act(IN_ROUNDS.includes(study.kind) ? "Play all rounds with made-up people" : `Send ${PEOPLE} made-up answers`, sent), begin(study.trial_of),
+    study.state === "done" ? "" : act(IN_ROUNDS.includes(study.kind) ? "Play all rounds with made-up people" : `Send ${PEOPLE} made-up answers`, sent), begin(study.trial_of),
     act("Throw away", async () => { await change("DELETE", `/v1/studies/${study.id}`); root.go("#/"); }),
   ] : [act("Try it", async () => root.go(await tryIt(study))), begin(study.id)]));
   return h("div", { class: "card trial" },
@@ -53,7 +54,11 @@ const any = (some) => some[Math.floor(Math.random() * some.length)];
 const early = (some) => some[Math.floor(some.length * Math.random() ** 2)];
 const few = (some, most) => [...new Set(Array.from({ length: Math.floor(Math.random() * (most + 1)) }, () => early(some)))];
 const itemsOf = ({ items, size }) => items ?? Array.from({ length: size }, (_, place) => place);
-const onScale = ({ low, high }) => low + ((high - low) * (Math.random() + Math.random())) / 2;
+/** A number, most often in the middle; a whole one where these are asked for, so that the highest is as frequent as the lowest. */
+const onScale = ({ low, high, step }) => {
+  const middle = (Math.random() + Math.random()) / 2;
+  return step === 1 && Number.isInteger(low) ? low + Math.floor((high - low + 1) * middle) : low + (high - low) * middle;
+};
 const WORDS = ["soup", "soup", "soup", "pasta", "pasta", "curry", "rice", "salad"];
 
 /** An answer of somebody who does not exist, given the document of a plan or of another study. */
