@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,6 +81,32 @@ def test_the_snippet_with_the_question_draws_it(chromium, collector):
     with another_site(chromium, f"<!doctype html><title>shop</title><main>{text}</main>") as page:
         page.locator("localdp-question").get_by_text("something else").wait_for()
         assert "Which </main> one?" in page.locator("localdp-question").inner_text()
+
+
+def test_the_snippets_of_a_survey_with_segments_name_one(chromium, collector):
+    plan = collector.collection(items=[FIRST, "tea"], epsilon=2.0, segments=["web", "app"])
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{collector.url}/#/plan/{plan.fingerprint[:16]}/send")
+    sign_in(page, collector.tokens["read"])
+    page.get_by_text("So is the segment: there are web, app.").wait_for()
+    texts = {}
+    for name in ("Question", "Web", "Python", "curl", "Try it", "Privacy notice"):
+        page.get_by_role("tab", name=name).click()
+        texts[name] = page.locator("pre code").inner_text()
+    context.close()
+    assert 'store="localdp-device", upload=server, segment="web")' in texts["Python"]
+    assert "-H 'Segment: web'" in texts["curl"]
+    assert 'headers["Segment"] = "web"' in texts["Try it"]
+    assert "not blurred (web, app)" in texts["Privacy notice"]
+    for name in ("Question", "Web"):
+        with another_site(chromium, "<!doctype html><title>shop</title>") as page:
+            with page.expect_request(re.compile("/reports$")) as sent:
+                page.set_content(texts[name])
+                if name == "Question":
+                    page.get_by_label("tea").check()
+                    page.get_by_role("button", name="Send").click()
+            assert sent.value.headers["segment"] == "web"
 
 
 def test_a_browser_refuses_a_client_that_was_altered(chromium, collector, plan, texts):

@@ -13,10 +13,11 @@ export async function sendPage(root, lost, place, name) {
   const files = await ask("/client/files.json", { signal: root.signal });
   const texts = isPlan ? snippets(study, kindOf(study).example(form), location.origin, files) : ofStudy(study, answerTo(study.kind, form), location.origin, files);
   const sets = isPlan && holdsSets(study) ? " A list may hold more answers, or none; in a shell, write semicolons between them." : "";
+  const labelled = study.segments.length ? ` So is the segment: there are ${study.segments.join(", ")}.` : "";
   const note = study.trial_of ? "These lines send to the trial, which is thrown away when the survey begins. Copy those of the survey then."
     : study.draft || study.state === "planned" ? "This survey takes no reports yet." : study.state === "open" ? null : "This survey takes no more reports.";
   root.append(head(root, place, name, study, "send"), note ? h("p", { class: "warning" }, note) : "",
-    snippetsCard(texts, `Ready to be copied. The answer in it is an example. A device answers once, however often the page is loaded.${sets}`));
+    snippetsCard(texts, `Ready to be copied. The answer in it is an example.${labelled} A device answers once, however often the page is loaded.${sets}`));
 }
 
 /** An answer to a study with several parts, as an example. */
@@ -46,10 +47,17 @@ function limits(plan) {
   return needed;
 }
 
+/** The label of a device in the examples: the first that the collection lists. */
+const segmentOf = ({ segments }) => (segments.length ? { segment: segments[0] } : {});
+const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+/** Options of a client as its script takes them, and as Python does. */
+const inOptions = (options) => (Object.keys(options).length ? `, { ${Object.entries(options).map(([name, value]) => `${camel(name)}: ${inScript(value)}`).join(", ")} }` : "");
+const inArguments = (options) => ['store="localdp-device"', "upload=server", ...Object.entries(options).map(([name, value]) => `${name}=${JSON.stringify(value)}`)].join(", ");
+
 /** The element that draws a question, on a page. */
 const element = (address, study, { question: file }, origin) => `<script type="module" src="${origin}${file.path}" integrity="${file.integrity}" crossorigin></script>
 
-<localdp-question plan="${address}">${escaped(study.question || study.title || "Your question?")}</localdp-question>
+<localdp-question plan="${address}"${study.segments.length ? ` segment="${escaped(study.segments[0])}"` : ""}>${escaped(study.question || study.title || "Your question?")}</localdp-question>
 `;
 const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 
@@ -72,16 +80,16 @@ assert client.fingerprint == "${fingerprint}"
 /** The snippets of a study with several parts. */
 function ofStudy(study, answer, origin, files) {
   const address = `${origin}/v1/studies/${study.fingerprint}`; // devices refuse another study than that; an id names any
-  const token = study.write_token ? ', { token: "YOUR-WRITE-TOKEN" }' : "";
+  const own = { ...segmentOf(study), ...(study.write_token ? { token: "YOUR-WRITE-TOKEN" } : {}) };
   return {
     ...(study.write_token || study.epsilon > 4 ? {} : { Question: element(address, study, files, origin) }),
-    Web: script(address, inScript(answer), files, origin, token).replace('; { every: "week" } asks again', ""),
+    Web: script(address, inScript(answer), files, origin, inOptions(own)).replace('; { every: "week" } asks again', ""),
     Python: `import urllib.request
 from localdp.client import Client
 
 server = ${JSON.stringify(origin)}
 form = urllib.request.urlopen(server + "/v1/studies/${study.fingerprint}/document").read()
-${device("form", `store="localdp-device", upload=server${study.write_token ? ', token="YOUR-WRITE-TOKEN"' : ""}`, study.fingerprint)}print(client.send(${JSON.stringify(answer)}))
+${device("form", inArguments(own), study.fingerprint)}print(client.send(${JSON.stringify(answer)}))
 `,
     "Privacy notice": notice(study),
   };
@@ -90,29 +98,27 @@ ${device("form", `store="localdp-device", upload=server${study.write_token ? ', 
 export function snippets(plan, item, origin, files) {
   const document = `${origin}/v1/plans/${plan.fingerprint}/document`;
   const more = limits(plan);
-  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
   const token = plan.write_token;
-  const options = [...Object.entries(more).map(([name, value]) => `${camel(name)}: ${value}`), ...(token ? ['token: "YOUR-WRITE-TOKEN"'] : [])];
-  const web = options.length ? `, { ${options.join(", ")} }` : "";
-  const python = ['store="localdp-device"', "upload=server", ...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...(token ? ['token="YOUR-WRITE-TOKEN"'] : [])];
+  const needed = { ...more, ...(token ? { token: "YOUR-WRITE-TOKEN" } : {}) };
+  const label = segmentOf(plan);
   const flags = Object.entries(more).filter(([name]) => name === "most" || name === "most_epsilon").map(([name, value]) => ` --${name.replace("_", "-")} ${value}`).join("");
   const listed = holdsSets(plan) ? (text) => `[${text}]` : (text) => text;
   // In a shell, semicolons stand between the items of a set: an item with one in it cannot be typed, but the empty set can.
   const typed = holdsSets(plan) && String(item).includes(";") ? "" : String(item);
   return {
-    ...(options.length ? {} : { Question: element(`${origin}/v1/plans/${plan.fingerprint}`, plan, files, origin) }), // it has no such options
-    Web: script(`${origin}/v1/plans/${plan.fingerprint}`, listed(inScript(item)), files, origin, web),
+    ...(Object.keys(needed).length ? {} : { Question: element(`${origin}/v1/plans/${plan.fingerprint}`, plan, files, origin) }), // it has no such options
+    Web: script(`${origin}/v1/plans/${plan.fingerprint}`, listed(inScript(item)), files, origin, inOptions({ ...needed, ...label })),
     Python: `import urllib.request
 from localdp.client import Client
 
 server = ${JSON.stringify(origin)}
 plan = urllib.request.urlopen(server + "/v1/plans/${plan.fingerprint}/document").read()
-${device("plan", python.join(", "), plan.fingerprint)}print(client.send_once(${listed(inPython(item))}))
+${device("plan", inArguments({ ...needed, ...label }), plan.fingerprint)}print(client.send_once(${listed(inPython(item))}))
 `,
     curl: `curl -fsS ${document} -o plan.json
 localdp report --plan plan.json --store localdp-device${flags} -- ${quoted(typed)} > report.json
 curl -fsS ${origin}/v1/plans/${plan.fingerprint}/reports \\
-${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
+${token ? '  -H "Authorization: Bearer YOUR-WRITE-TOKEN" \\\n' : ""}${label.segment ? `  -H ${quoted(`Segment: ${label.segment}`)} \\\n` : ""}  -H "Content-Type: application/json" -H "Upload-Id: $(openssl rand -hex 16)" --data-binary @report.json
 `,
     "Privacy notice": notice({ ...plan, epsilon: plan.progress.epsilon }),
     "Try it": `import random, secrets, urllib.request
@@ -123,14 +129,14 @@ plan = ldp.Plan.from_json(urllib.request.urlopen(address + "/document").read())
 people = ${kindOf(plan).people}
 reports = plan.privatize(people)
 headers = {"Upload-Id": secrets.token_hex(16), "Content-Type": "application/octet-stream"}
-${token ? 'headers["Authorization"] = "Bearer YOUR-WRITE-TOKEN"\n' : ""}upload = urllib.request.Request(address + "/reports", reports.to_bytes(), headers)
+${token ? 'headers["Authorization"] = "Bearer YOUR-WRITE-TOKEN"\n' : ""}${label.segment ? `headers["Segment"] = ${JSON.stringify(label.segment)}\n` : ""}upload = urllib.request.Request(address + "/reports", reports.to_bytes(), headers)
 print(urllib.request.urlopen(upload).read().decode())
 `,
   };
 }
 
 const NOTES = {
-  Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. To ask one question once a week, write every=\"week\" into the element. For a site that knows the answer itself, take “Web”.",
+  Question: "Put this into a page where the question should be. It draws the question, and says in plain words what is sent. To ask one question once a week, write every=\"week\" into the element, and read the results of one week at a time (“Only some days”), so that nobody counts twice. For a site that knows the answer itself, take “Web”.",
   Web: "Put this into a page. The browser remembers that it has answered, and sends when there is a network. One file is loaded, and its hash is checked.",
   Python: "Install with pip install . in a clone of localdp's repository. The folder localdp-device is the memory of one device.",
   curl: "For scripts: localdp report makes the private report on this machine, and curl sends it. Every run sends one more; to be counted once, use localdp report with --upload and --once.",
