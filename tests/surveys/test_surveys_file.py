@@ -127,6 +127,16 @@ def test_the_notice_says_what_is_asked_and_how_sure_anybody_can_be(file):
     assert "dropped after 30 days" in text
     assert "privacy@recipes.example" in text
     assert "words" not in text  # it is closed
+    assert "which is not blurred" not in text
+
+
+def test_the_notice_leaves_to_people_what_the_file_does_not_say(file):
+    file.write_text(
+        FILE.replace("keep_days = 30\n", "").replace("epsilon = 1.5", 'epsilon = 1.5\nsegments = ["web", "app"]')
+    )
+    text = pages.notice(read(file))
+    assert "dropped after [HOW LONG]" in text
+    assert "which is not blurred (app, web)" in text
 
 
 def test_the_page_is_whole_and_escapes(file):

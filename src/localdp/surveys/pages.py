@@ -12,15 +12,21 @@ from localdp.questions import Question
 from localdp.surveys.file import Survey, Surveys
 
 _BLURRED = """
-Your device blurs each answer at random before it leaves (local differential privacy). Nobody can tell from what we
-receive what you answered: whoever thought two answers equally likely can be at most as sure of one of them afterwards
-as is said above. We learn how many people gave each answer, and not who.
+Your device blurs each answer at random before it leaves (local differential privacy). Nobody can be certain of your
+answer from what we receive: whoever thought two answers equally likely can be at most as sure of one of them afterwards
+as is said above. Different answers, also to different questions, add to that, up to a limit that your device keeps.
+We learn about how many people gave each answer, and not who.
 """
-_STORED = """We receive blurred answers, and store each with the day on which it came, without a network address.{kept}
-Your browser keeps a random secret, what it has answered and when, so that you are counted once; this stays on your
-device. You can say no, see what your browser has told, and let it forget, at any time on this site.
-A blurred answer that was sent cannot be found again at ours, because nothing links it to you.{contact}
-"""
+_STORED = """We receive blurred answers, and store each in the order of arrival, with a random number and the day,
+without a network address [CHECK THE LOGS OF YOUR WEB SERVER].{labels} Blurred answers are dropped after {kept}; sums,
+days, random numbers and labels remain. Your browser keeps a random secret, its blurred answers, which questions it has
+answered and when, how much it has told, and whether you said no, so that you are counted once and the blur cannot be
+averaged away; only the blurred answers leave your device. You can say no, see what your browser has told, and let it
+forget its answers, at [WHERE ON THIS SITE]. We do not know which blurred answer is yours, so we cannot show or delete
+a single one.
+
+[WHO IS RESPONSIBLE, WHAT FOR, ON WHICH LEGAL BASIS, AND WHERE TO COMPLAIN, unless your notice says so elsewhere.]
+{contact}"""  # what is in brackets only people know
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -53,9 +59,11 @@ def notice(surveys: Surveys) -> str:
     for one in asked:
         parts.append(f"- {_question(one)} ({_times(one)}, at most {_sure(one)}% sure)")
     parts.append(_BLURRED)
-    kept = "" if surveys.keep_days is None else f" They are dropped after {surveys.keep_days} days; sums remain."
-    contact = f"\n\nQuestions: {surveys.contact}" if surveys.contact else ""
-    parts.append(_STORED.format(kept=kept, contact=contact))
+    kept = "[HOW LONG]" if surveys.keep_days is None else f"{surveys.keep_days} days"
+    sent = sorted({label for one in asked for label in one.terms.segments})
+    labels = f" A label comes with some, which is not blurred ({', '.join(sent)})." if sent else ""
+    contact = f"\nQuestions: {surveys.contact}\n" if surveys.contact else ""
+    parts.append(_STORED.format(kept=kept, labels=labels, contact=contact))
     return "\n".join(parts)
 
 

@@ -125,7 +125,7 @@ export function createPage(root, lost) {
       if (turn !== latest || root.signal.aborted) return;
       if (isPlan()) offer(found.parts[0].mechanisms);
       advice.replaceChildren(...expected(found, {
-        title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), labels: Math.max(1, labels().length), whole: study().scale?.step === 1 }).filter(Boolean));
+        title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), segments: labels(), whole: study().scale?.step === 1 }).filter(Boolean));
     } catch (problem) {
       if (turn !== latest || problem.name === "AbortError") return;
       if (problem.status === 401) lost(problem);

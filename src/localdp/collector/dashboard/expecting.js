@@ -22,15 +22,15 @@ function tooFew({ parts, people: all }, minimum, labels) {
 }
 
 /** The panel beside the form, from the collector's preview and the words of the form. */
-export function expected(found, { title, question, minimum, labels, whole }) {
+export function expected(found, { title, question, minimum, segments, whole }) {
   const [part] = found.parts;
   return [
-    tooFew(found, minimum, labels),
+    tooFew(found, minimum, Math.max(1, segments.length)),
     ...(found.rounds ? rounds(found) : found.parts.length > 1 ? parts(found) : part.mean_error !== null ? scale(part, whole) : part.std_error_share !== null ? shares(part, found.people) : []),
     h("p", { class: "note" }, `It lasts: a device pays ${found.epsilon} once, and gives ${CAP} in all unless its owner says otherwise. `,
       found.rounds || found.parts.length > 1 ? `That is enough for ${several(Math.floor(CAP / found.epsilon), "survey")} like this one.`
         : Math.floor(CAP / found.epsilon) < 2 ? "That is enough for this survey alone." : `That is enough for ${several(Math.floor(CAP / found.epsilon), "survey")} like this one, or for asking every week while an answer changes ${count(Math.floor(CAP / found.epsilon) - 1)} times.`),
-    h("details", { class: "telling" }, h("summary", {}, "What to tell people"), h("pre", { tabindex: 0 }, notice({ title, question, epsilon: found.epsilon }))),
+    h("details", { class: "telling" }, h("summary", {}, "What to tell people"), h("pre", { tabindex: 0 }, notice({ title, question, epsilon: found.epsilon, segments }))),
   ];
 }
 
