@@ -86,7 +86,7 @@ function lifeCard(study, go) {
         button(study.archived ? "Take out of the archive" : "Archive", () => change("PATCH", path, { archived: !study.archived }), study.archived ? "The survey is in the list again." : "The survey is archived.")),
       h("p", { class: "note" }, ended ? "It takes no more reports. What was estimated stays." : "A closed survey takes no more reports, and what was estimated stays. Only a closed one can be deleted."),
       ended ? h("details", { class: "more" }, h("summary", {}, "Delete this survey"), h("div", { class: "fields" },
-        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed, and nobody can bring them back. Devices are not told: what they remember of it stays on them. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
+        h("p", { class: "note", id: "delete-help" }, "All its reports and counts are removed from this collector for good; backups keep what they have. Devices are not told: what they remember of it stays on them. Type its title, ", h("b", {}, titleOf(study)), ", to go on."),
         h("div", { class: "field" }, h("label", { for: "delete-name" }, "The title of the survey"), typed), h("div", { class: "actions" }, remove))) : null];
   });
 }
