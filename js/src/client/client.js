@@ -233,6 +233,7 @@ export class Client {
       for (const entry of Object.values(pages.answers)) {
         entry.posted = true;
         delete entry.body;
+        delete entry.id; // with it, the report could be found at the collector
         delete entry.last;
       }
       return true;

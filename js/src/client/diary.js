@@ -18,7 +18,7 @@ const NAME = "LDPDIA1\n";
  * put into the outbox; in a study, the fingerprint of the part's document; for its owner, what was asked and what it spent.
  * @typedef {object} Entry
  * @property {number} at in milliseconds
- * @property {string} id
+ * @property {string} [id]
  * @property {string} [body]
  * @property {string} [last]
  * @property {boolean} [posted]

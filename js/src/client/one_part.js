@@ -138,6 +138,6 @@ export class OnePart {
     }
     if (entry.part !== part._fingerprint) throw new PlanMismatchError("this device has answered another document");
     await device.pay(() => digest, epsilon);
-    return /** @type {import("./diary.js").Entry & { body: string }} */ (entry);
+    return /** @type {import("./diary.js").Entry & { body: string, id: string }} */ (entry);
   }
 }

@@ -83,7 +83,7 @@ export class Permanent {
       known = answers[fingerprint];
     }
     if (known.body) {
-      await outbox.put(known.body, known.id, known.wording);
+      await outbox.put(known.body, /** @type {string} */ (known.id), known.wording);
       await diary.change((pages) => {
         const now = pages.answers[fingerprint];
         return now?.id === known.id && delete now.body;
