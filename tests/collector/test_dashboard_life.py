@@ -27,6 +27,10 @@ def test_a_survey_is_tried_apart_and_begun_without_a_trace(collector, visit):
     page.get_by_text("People needed").wait_for()
     page.get_by_text("What to tell people").click()
     assert "We ask: Hot drinks" in page.locator(".telling pre").inner_text()
+    page.get_by_role("slider").fill("6")
+    page.locator(".telling pre", has_text="at most 99.8% sure").wait_for()
+    assert "100%" not in page.locator("form").inner_text()
+    page.get_by_role("slider").fill("2")
     page.get_by_role("button", name="Try it first").click()
     page.get_by_text("This is a trial.").wait_for()
     assert findings(page) == []

@@ -139,6 +139,11 @@ def test_the_notice_leaves_to_people_what_the_file_does_not_say(file):
     assert "which is not blurred (app, web)" in text
 
 
+def test_nobody_is_said_to_be_certain(file):
+    file.write_text(FILE.replace("epsilon = 1.5", "epsilon = 6.0"))
+    assert "at most 99.8% sure" in pages.notice(read(file))
+
+
 def test_the_page_is_whole_and_escapes(file):
     text = pages.page(read(file))
     assert "As my &lt;phone&gt; has it" in text

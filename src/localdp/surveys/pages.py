@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import exp
+from math import ceil, exp, log10
 from typing import Any
 
 from localdp.questions import Question
@@ -141,9 +141,10 @@ def _times(survey: Survey) -> str:
     return f"{spent} for each different answer" if survey.study.asks_again else f"asked once with {spent}"
 
 
-def _sure(survey: Survey) -> int:
-    odds = exp(survey.study.epsilon)
-    return round(100 * odds / (1 + odds))
+def _sure(survey: Survey) -> str:
+    """In percent, with as many digits as keep it from certainty."""
+    rest = 100 / (1 + exp(survey.study.epsilon))
+    return f"{100 - rest:.{max(0, ceil(-log10(rest)))}f}"
 
 
 def _text(item: Any) -> str:

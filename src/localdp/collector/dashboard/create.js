@@ -7,7 +7,7 @@ import { expected } from "./expecting.js";
 import { placeOf } from "./head.js";
 import { hint } from "./help.js";
 import { tryIt } from "./trying.js";
-import { percent } from "./words.js";
+import { sure } from "./words.js";
 
 export function createPage(root, lost) {
   document.title = "New survey · localdp";
@@ -98,7 +98,7 @@ export function createPage(root, lost) {
     question.placeholder = KINDS[chosen()].example;
     onlyPlans.hidden = !isPlan();
     labelled.hidden = chosen() === "text";
-    epsilonSaid.textContent = `${epsilon.value}: a guess of 50% becomes at most ${percent(1 / (1 + Math.exp(-Number(epsilon.value))), 0.01)}`;
+    epsilonSaid.textContent = `${epsilon.value}: a guess of 50% becomes at most ${sure(Number(epsilon.value))}`;
     soon();
   }
 
@@ -124,8 +124,10 @@ export function createPage(root, lost) {
       const found = await tell("/v1/preview", { people, study: study() });
       if (turn !== latest || root.signal.aborted) return;
       if (isPlan()) offer(found.parts[0].mechanisms);
+      const read = Boolean(advice.querySelector("details:last-of-type")?.open);
       advice.replaceChildren(...expected(found, {
         title: title.value.trim(), question: question.value.trim(), minimum: Number(minimum.value || 0), segments: labels(), whole: study().scale?.step === 1 }).filter(Boolean));
+      advice.querySelector("details:last-of-type").open = read; // what to tell people stays open
     } catch (problem) {
       if (turn !== latest || problem.name === "AbortError") return;
       if (problem.status === 401) lost(problem);

@@ -8,7 +8,7 @@ import { pictureButtons } from "./picture.js";
 import { answersIn, figuresOf, heatMap, waiting } from "./questionnaire.js";
 import { shareCard } from "./share.js";
 import { between, rowsOf } from "./shares.js";
-import { chance, count, label, longDay, percent, several, summedUp, waitingNote } from "./words.js";
+import { chance, count, label, longDay, percent, several, summedUp, sure, waitingNote } from "./words.js";
 
 const TOP = 25; // answers that a report lists
 const WIDTH = 680;
@@ -28,7 +28,6 @@ export async function reportPage(root, lost, place, name) {
     parts = { n: 0, cards: [card("Nothing to report yet", null, ...(study.kind === "questionnaire" ? waiting(study.parts, Math.max(study.minimum, 1)) : [h("p", {}, error.code === "not-done" ? `Round ${count(study.parts.length)} is under way. The report comes when all rounds are over.` : sentence(error.message))]))] };
   }
   working.remove();
-  const sure = 1 / (1 + Math.exp(-study.epsilon));
   root.append(h("article", { class: "report" },
     h("header", {}, h("h2", {}, titleOf(study)), study.question ? h("p", { class: "lead" }, study.question) : null,
       h("p", { class: "note" }, `${kindTitle(parts.plan ?? study)}. ${parts.n ? `Estimated from ${several(parts.n, "report")}${parts.n < reports ? ` of ${count(reports)}` : ""}, counted as one of each person. ${waitingNote(reports - suspect - parts.n)}${suspect ? `${several(suspect, "report")} left out because they look forged. ` : ""}` : `${several(reports, "report")} so far. `}${longDay(new Date().toISOString().slice(0, 10))}.`)),
@@ -37,7 +36,7 @@ export async function reportPage(root, lost, place, name) {
       h("p", {}, "Nobody handed over their answer. Every device changed it at random before it was sent, and the numbers above are estimated from all of these together. That is why each has an interval: the true share lies in it nine times out of ten."),
       parts.searched ? h("p", {}, "The intervals are right for the list as it stands. Somebody who wants to know about one answer, and had it in mind before looking at the list, should search for it on the page of results, which then shows an interval made for that.") : null),
     card("How people are protected", null,
-      h("p", {}, `Whoever thought two answers of a person equally likely can, after seeing every report of that answer, be at most ${percent(sure, 0.01)} sure of one of them (local differential privacy, epsilon ${study.epsilon}). Answers to other surveys, or a different answer later, add to that. It holds for everybody who sees the reports, the people who run this survey included.`))),
+      h("p", {}, `Whoever thought two answers of a person equally likely can, after seeing every report of that answer, be at most ${sure(study.epsilon)} sure of one of them (local differential privacy, epsilon ${study.epsilon}). Answers to other surveys, or a different answer later, add to that. It holds for everybody who sees the reports, the people who run this survey included.`))),
   ...(onlySurvey() ? [] : [shareCard(study)]));
 }
 

@@ -18,6 +18,12 @@ export function percent(share, unit = Math.abs(share) / 100) {
   return Number(text) ? `${text}%` : "0%";
 }
 
+/** How sure of one of two answers somebody can be who thought both equally likely: never rounded to certainty. */
+export function sure(epsilon) {
+  const share = 1 / (1 + Math.exp(-epsilon));
+  return percent(share, Math.min(0.01, 1 - share));
+}
+
 /** A probability: never rounded to certainty. */
 export function chance(value) {
   if (value > 0.999) return "over 99.9%";
