@@ -280,8 +280,8 @@ MUTANTS = (
         "version of today",
         "A report that waits is sent with the version of the wording that is shown later.",
         "client/permanent.js",
-        "await outbox.put(known.body, known.id, known.wording);",
-        "await outbox.put(known.body, known.id, wording);",
+        "await outbox.put(known.body, /** @type {string} */ (known.id), known.wording);",
+        "await outbox.put(known.body, /** @type {string} */ (known.id), wording);",
         ("wording.test.js", "a plan whose store fails"),
     ),
     ClientMutant(
