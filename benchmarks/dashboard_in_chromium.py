@@ -72,10 +72,10 @@ def one_run(chromium, collector, fingerprint: str) -> Found:
     page.locator(".curve").wait_for()
     step("load")
     page.get_by_label("Search answers").press_sequentially("/page/412", delay=120)
-    page.get_by_text("of 41,270 items match").wait_for()
+    page.get_by_text("of 41,270 answers match").wait_for()
     step("search")
     page.get_by_label("Search answers").fill("")
-    page.get_by_text("41,270 items.", exact=True).wait_for()
+    page.get_by_text("41,270 answers. Intervals hold").wait_for()
     page.evaluate(
         """async () => {
             const view = document.querySelector(".view");
